@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from dpaudit.auditing.drawn import audit_outputs
     from dpaudit.auditing.run import audit_case, audit_claim
     from dpaudit.datasets.dataset import Dataset
+    from dpaudit.domains.domain import Domain
     from dpaudit.errors import DpauditError
     from dpaudit.execution import Executor
     from dpaudit.extension.attack import Attack
@@ -80,6 +81,7 @@ _HOME = {
     "DiscreteGaussianRelease": "accounting.discrete_events",
     "DiscreteLaplaceRelease": "accounting.discrete_events",
     "Distinguisher": "extension.distinguisher",
+    "Domain": "domains.domain",
     "DpauditError": "errors",
     "Executor": "execution",
     "ExponentialNormRelease": "accounting.events",
@@ -146,6 +148,7 @@ __all__ = [
     "DiscreteGaussianRelease",
     "DiscreteLaplaceRelease",
     "Distinguisher",
+    "Domain",
     "DpauditError",
     "Executor",
     "ExponentialNormRelease",

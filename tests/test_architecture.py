@@ -37,6 +37,8 @@ FLOORS = (
     ("_validate", "_references", "formats", "files", "standins"),
     ("datasets", "toml", "notebook"),
     ("neighbours", "execution", "drawing", "freezing", "watching"),
+    ("domains",),
+    ("search",),
     ("store",),
     ("guarantees",),
     ("laws",),

@@ -162,6 +162,7 @@ USES = {
     "Claim": lambda: claim().prepare(dpaudit.Settings(), {}).default_trials == 200,
     "Dataset": lambda: dpaudit.Dataset([[1.0]], [1.0]).nodes == 1,
     "Distinguisher": lambda: distinguisher().load() == importlib.import_module("os").name,
+    "Domain": lambda: dpaudit.Domain(bounds=(0, 1), records=3).sizes == (3, 3),
     "DpauditError": lambda: issubclass(dpaudit.DpauditError, Exception),
     "Executor": lambda: dpaudit.Executor().workers == 1,
     "ExponentialNormRelease": lambda: norm_noise(dpaudit.ExponentialNormRelease).count == 1,

@@ -20,10 +20,12 @@ import dpaudit.auditing.claims as claims
 import dpaudit.auditing.worst_pair as worst_pair
 import dpaudit.records as records
 from dpaudit._references import stop_here
+from dpaudit.auditing.found_pairs import found_in
 from dpaudit.auditing.plan import Call, Code
 from dpaudit.auditing.release import Release, proof_of
 from dpaudit.auditing.run import run_case
-from dpaudit.errors import InvalidArgument
+from dpaudit.domains import domain_of
+from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.execution import Executor, stream
 from dpaudit.extension.case import PrivacyCase, Proof
 from dpaudit.extension.claim import Statement
@@ -50,9 +52,10 @@ DEFAULT_TRIALS = 10_000
 
 def audit(
     mechanism: Mechanism[Any] | Sample,
-    dataset: Any,
+    dataset: Any = None,
     neighbour: Any = None,
     *,
+    domain: Any = None,
     epsilon: float | None = None,
     delta: float = 0.0,
     claim: Guarantee | None = None,
@@ -97,6 +100,11 @@ def audit(
         Without a neighbour, some are made from the dataset by edits that leaks tend to depend on
         (`dpaudit.neighbours.candidates`); they are ranked, and the worst is certified on fresh
         outputs.
+    domain
+        What datasets may be, in place of a neighbour, and of a dataset, too: a `dpaudit.Domain`, a
+        dict of its arguments such as ``dict(bounds=(0, 1), records=6)``, or what else
+        `dpaudit.domains.domain_of` takes. The worst pair is looked for; a dataset that is given is
+        where the search starts.
     epsilon, delta
         The claimed guarantee.
     claim
@@ -210,7 +218,7 @@ def audit(
             "confidence": confidence,
             "seed": seed,
             **_given(form=form, read=read, observe=observe, ignore=ignore, fresh=fresh),
-            **_given(bounds=bounds, release=release, distinguisher=distinguisher),
+            **_given(domain=domain, bounds=bounds, release=release, distinguisher=distinguisher),
             **({} if estimator == "auto" else {"estimator": estimator}),
             **({"until_refuted": True} if until_refuted else {}),
             "looks": settings.looks,
@@ -218,11 +226,16 @@ def audit(
         f"dpaudit.audit(mechanism, dataset, neighbour, {claims.as_given(claimed)}, ",
     )
     with _storing(store), records.run(show_records):
-        made = list[Candidate]()
-        if neighbour is None:
+        made, said = list[Candidate](), tuple[str, ...]()
+        reading = Reading(form, read, observe, ignore, fresh)
+        if domain is not None:
+            made, said = _found_in(
+                mechanism, domain, relation, dataset, neighbour, isolation, reading, seed
+            )
+        elif neighbour is None:
             made = made_from(dataset, relation, bounds, settings.seed, trials)
         if made:
-            found = FoundPair(made[0].pair, _MADE)
+            found = FoundPair(made[0].pair, _MADE if domain is None else None)
         else:
             found = found_pair(dataset, neighbour, relation)
         case, statement = own_case(
@@ -234,12 +247,35 @@ def audit(
             source="the caller of dpaudit.audit",
             data="given by the caller",
             isolation=isolation,
-            reading=Reading(form, read, observe, ignore, fresh),
-            notes=() if found.words is None else (found.words,),
+            reading=reading,
+            notes=said if found.words is None else (found.words,),
             relation_was_read=found.was_read,
         )
         audited = run_case(case, settings, statement=statement, executor=executor, rerun=plan)
         return audited.result.keep(audited.certificate, holds_records=records.are_shown())
+
+
+def _found_in(
+    mechanism: Any,
+    domain: Any,
+    relation: Any,
+    dataset: Any,
+    neighbour: Any,
+    isolation: Isolation | None,
+    reading: Reading,
+    seed: int,
+) -> tuple[list[Candidate], tuple[str, ...]]:
+    if neighbour is not None:
+        raise InvalidArgument("domain", Shown("a domain and a neighbour"), "one of the two")
+    return found_in(
+        mechanism,
+        domain_of(domain),
+        relation,
+        dataset=dataset,
+        isolation=isolation,
+        reading=reading,
+        seed=seed,
+    )
 
 
 def _counting_from_now(executor: Executor | None) -> Executor:

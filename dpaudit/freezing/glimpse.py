@@ -98,14 +98,17 @@ def _moved(one: Call, other: Call) -> bool:
     return here is not None and then is not None and not np.array_equal(here, then)
 
 
-def moved_over(one: Call, other: Call) -> float | None:
-    """Return by how many scales the centre of a noise moved, None where nobody saw."""
+def moved_over(one: Call, other: Call, *, squared: bool = False) -> float | None:
+    """Return by how many scales the centre of a noise moved, None where nobody saw.
+
+    Movements of entries are added up, or else their squares, of which that is the root.
+    """
     found = [
-        _over(here.centre, then.centre, one.scale, here.factor)
+        _over(here.centre, then.centre, one.scale, here.factor, squared)
         for here, then in zip(one.meetings, other.meetings)  # noqa: B905
     ]
     if not found and one.location is not None and other.location is not None:
-        found = [_over(one.location, other.location, _scale(one), 1.0)]
+        found = [_over(one.location, other.location, _scale(one), 1.0, squared)]
     return max((value for value in found if value is not None), default=None)
 
 
@@ -117,7 +120,7 @@ def _scale(one: Call) -> Any:
     return one.scale
 
 
-def _over(one: Any, other: Any, scale: Any, factor: Any) -> float | None:
+def _over(one: Any, other: Any, scale: Any, factor: Any, squared: bool) -> float | None:
     try:
         apart = np.abs(np.asarray(one, dtype=float) - np.asarray(other, dtype=float))
         unit = np.abs(np.asarray(1.0 if scale is None else scale, dtype=float) * factor)
@@ -130,4 +133,5 @@ def _over(one: Any, other: Any, scale: Any, factor: Any) -> float | None:
         largest = max(float(np.abs(np.asarray(each, dtype=float)).max()) for each in (one, other))
         return UNSEEN * (1 + float(apart.max()) / max(largest, 1e-300))
     over = np.divide(apart, units, out=np.zeros_like(apart), where=apart != 0)
-    return float(np.nan_to_num(over, nan=UNSEEN, posinf=UNSEEN).sum())
+    found = np.nan_to_num(over, nan=UNSEEN, posinf=UNSEEN)
+    return float(np.sqrt((found**2).sum()) if squared else found.sum())

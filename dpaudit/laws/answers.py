@@ -1,6 +1,7 @@
 """What a worker answers of a mechanism: numbers, arrays, text, and lists of these.
 
-An answer is never unpickled where it arrives, but for neighbours, which hold other people's types.
+An answer is never unpickled where it arrives, but for neighbours and what a search found, which
+hold other people's types.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from dpaudit.domains import Domain
 from dpaudit.execution.tasks import pickled
 from dpaudit.laws.layout import Column, Layout, Parted, Plain
 from dpaudit.laws.mechanism import checked_sample
+from dpaudit.laws.searches import search_with
 
 
 def laid_out(mechanism: Any, *arguments: Any) -> tuple[Any, ...]:
@@ -48,6 +51,11 @@ def fixed_parts(mechanism: Any, *arguments: Any) -> dict[str, list[float]]:
 def neighbours(mechanism: Any, pair: Any) -> bytes:
     """Return the neighbours that a mechanism has for a pair, pickled."""
     return pickled(list(mechanism.neighbours(pair)))
+
+
+def searched(mechanism: Any, domain: Domain, relation: str, *given: Any) -> bytes:
+    """Return what a search finds in a domain, pickled."""
+    return pickled(search_with(mechanism, domain, relation, *given))
 
 
 def sampled(mechanism: Any, dataset: Any, trials: int, rng: Generator) -> tuple[Any, Any]:

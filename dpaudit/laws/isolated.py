@@ -22,6 +22,7 @@ import dpaudit.laws.answers as answers
 import dpaudit.laws.changed as changed
 from dpaudit._references import called, load_reference, stop_here
 from dpaudit._typing import Array
+from dpaudit.domains import Domain
 from dpaudit.errors import InvalidArgument, MechanismError, Shown, what_happened
 from dpaudit.execution.failures import CannotTravel, CodeFailed, TakesNoMore, WorkerEnded
 from dpaudit.execution.keeper import the_keeper
@@ -46,6 +47,7 @@ from dpaudit.laws.observed import (
     without_parts,
 )
 from dpaudit.neighbours import Pair
+from dpaudit.search.engine import Search
 from dpaudit.store.identity import identified
 from dpaudit.store.sealing import Identity, Unidentified
 
@@ -193,6 +195,13 @@ class Isolated:
         base, given = self._without_layout or self, (list(datasets), trials, list(rngs))
         about = base, *given
         return bool(current().fact("changed", lambda: base._call(is_changed, *given), about))
+
+    def search(self, domain: Domain, relation: str, dataset: Any, calls: int, seed: int) -> Search:
+        """Return what a search finds in a domain, made where the mechanism is."""
+        found: Search = unpickled(
+            self._call(answers.searched, domain, relation, dataset, calls, seed)
+        )
+        return found
 
     def _like(self, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> Isolated:
         proxy = type(self)(self.crew, made)

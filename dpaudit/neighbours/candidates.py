@@ -44,7 +44,7 @@ _Places = list[int | None]
 
 
 @dataclass(frozen=True)
-class _Rows:
+class Rows:
     """Records as lists of cells, and what makes a dataset of them again.
 
     To make it takes where each record was before, too: labels of rows stay with their records.
@@ -99,7 +99,7 @@ def candidates(
     name = getattr(named, "name", None)
     if named is None or name not in (_ADDS, _REPLACES):
         raise InvalidArgument("relation", relation, f"{_ADDS} or {_REPLACES}, to make neighbours")
-    rows = _rows_of(dataset)
+    rows = records_of(dataset)
     limits = _limits(rows, bounds)
     edits = _removed(rows, rng) if name == _ADDS else _replaced_by_others(rows, rng)
     made = [*edits, *_with_new(rows, limits, nan, rng, added=name == _ADDS)]
@@ -130,13 +130,13 @@ def _places(before: list[list[Any]], changed: list[list[Any]]) -> _Places:
 _Edit = tuple[str, list[list[Any]], Given | None]
 
 
-def _rows_of(dataset: Any) -> _Rows:
+def records_of(dataset: Any) -> Rows:
     """Return the records of a dataset, or refuse it."""
     if is_labelled(dataset):
-        inner = _rows_of(dataset[0])
+        inner = records_of(dataset[0])
         rows = [[*row, label] for row, label in zip(inner.rows, dataset[1].tolist(), strict=True)]
         names = (*inner.names, "label")
-        return _Rows(
+        return Rows(
             rows,
             lambda given, places: (
                 inner.again([row[:-1] for row in given], places),
@@ -156,7 +156,7 @@ def _rows_of(dataset: Any) -> _Rows:
     raise InvalidArgument("dataset", stray(dataset), expected)
 
 
-def _of_frame(frame: Any) -> _Rows:
+def _of_frame(frame: Any) -> Rows:
     dtypes = list(frame.dtypes)
     numeric = tuple(_is_number(dtype) for dtype in frame.dtypes)
 
@@ -165,7 +165,7 @@ def _of_frame(frame: Any) -> _Rows:
         made = type(frame)(columns, index=_index_again(frame.index, places))
         return made.set_axis(frame.columns, axis="columns")
 
-    return _Rows(frame.to_numpy(dtype=object).tolist(), again, numeric, tuple(frame.columns))
+    return Rows(frame.to_numpy(dtype=object).tolist(), again, numeric, tuple(frame.columns))
 
 
 def _typed(values: list[Any], dtype: Any) -> Any:
@@ -201,7 +201,7 @@ def _labels_again(labels: Any, values: list[Any], places: _Places) -> Any:
     return type(labels)(_typed(values, labels.dtype), index=index, name=labels.name)
 
 
-def _of_array(array: np.ndarray[Any, Any]) -> _Rows:
+def _of_array(array: np.ndarray[Any, Any]) -> Rows:
     flat = array.reshape(len(array), -1)
     numeric = (array.dtype.kind in "iuf",) * flat.shape[1]
 
@@ -209,7 +209,7 @@ def _of_array(array: np.ndarray[Any, Any]) -> _Rows:
         made = _array(rows, array.dtype)
         return made.reshape(len(rows), *array.shape[1:])
 
-    return _Rows(flat.tolist(), again, numeric, tuple(range(flat.shape[1])))
+    return Rows(flat.tolist(), again, numeric, tuple(range(flat.shape[1])))
 
 
 def _array(values: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
@@ -220,11 +220,11 @@ def _array(values: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     return np.array(values) if dtype.kind in "US" else made
 
 
-def _of_list(records: list[Any]) -> _Rows:
+def _of_list(records: list[Any]) -> Rows:
     if all(isinstance(one, Mapping) for one in records):
         names = tuple(dict.fromkeys(name for one in records for name in one))
         rows = [[one.get(name, _NO_KEY) for name in names] for one in records]
-        return _Rows(
+        return Rows(
             rows,
             lambda given, places: [_record(names, row) for row in given],
             _numeric_columns(rows),
@@ -234,10 +234,10 @@ def _of_list(records: list[Any]) -> _Rows:
     if len(sizes) == 1 and (size := sizes.pop()):
         rows = [list(one) for one in records]
         again = lambda given, places: [tuple(row) for row in given]  # noqa: E731
-        return _Rows(rows, again, _numeric_columns(rows), tuple(range(size)))
+        return Rows(rows, again, _numeric_columns(rows), tuple(range(size)))
     rows = [[one] for one in records]
     one = lambda given, places: [row[0] for row in given]  # noqa: E731
-    return _Rows(rows, one, _numeric_columns(rows), ("value",))
+    return Rows(rows, one, _numeric_columns(rows), ("value",))
 
 
 _NO_KEY = object()  # of a record that lacks it
@@ -272,7 +272,7 @@ def _is_number(dtype: Any) -> bool:
     return getattr(dtype, "kind", "O") in "iuf"
 
 
-def _limits(rows: _Rows, bounds: Bounds | None) -> dict[int, tuple[float, float]]:
+def _limits(rows: Rows, bounds: Bounds | None) -> dict[int, tuple[float, float]]:
     """Return the bounds of columns of numbers, those that were declared or those that are there."""
     found = {}
     for n, name in enumerate(rows.names):
@@ -287,7 +287,7 @@ def _limits(rows: _Rows, bounds: Bounds | None) -> dict[int, tuple[float, float]
     return found
 
 
-def _special(rows: _Rows) -> Iterator[tuple[str, int]]:
+def _special(rows: Rows) -> Iterator[tuple[str, int]]:
     """Yield records that stand out, and how: the largest, the only one of its kind, a duplicate."""
     for n, name in enumerate(rows.names):
         column = [row[n] for row in rows.rows]
@@ -308,14 +308,14 @@ def _special(rows: _Rows) -> Iterator[tuple[str, int]]:
     yield "the first record", 0
 
 
-def _removed(rows: _Rows, rng: Generator) -> Iterator[_Edit]:
+def _removed(rows: Rows, rng: Generator) -> Iterator[_Edit]:
     for what, k in _special(rows):
         yield f"{what} removed", [*rows.rows[:k], *rows.rows[k + 1 :]], None
     k = int(rng.integers(len(rows.rows)))
     yield "a record removed", [*rows.rows[:k], *rows.rows[k + 1 :]], None
 
 
-def _replaced_by_others(rows: _Rows, rng: Generator) -> Iterator[_Edit]:
+def _replaced_by_others(rows: Rows, rng: Generator) -> Iterator[_Edit]:
     """Yield records that stand out replaced by others that are there."""
     for what, k in _special(rows):
         mine = value_key(rows.rows[k])
@@ -326,7 +326,7 @@ def _replaced_by_others(rows: _Rows, rng: Generator) -> Iterator[_Edit]:
 
 
 def _with_new(
-    rows: _Rows,
+    rows: Rows,
     limits: dict[int, tuple[float, float]],
     nan: bool,
     rng: Generator,
@@ -344,7 +344,7 @@ def _with_new(
 
 
 def _new_records(
-    rows: _Rows, base: list[Any], limits: dict[int, tuple[float, float]], nan: bool
+    rows: Rows, base: list[Any], limits: dict[int, tuple[float, float]], nan: bool
 ) -> Iterator[tuple[str, list[Any], Given | None]]:
     highest, lowest = list(base), list(base)
     for n, (low, high) in limits.items():

@@ -17,10 +17,7 @@ except ModuleNotFoundError as error:
         "pip install 'dpaudit[testing]'"
     ) from None
 
-from dpaudit.testing.admm import AdmmState, Edges, admm_states, connected_graphs, penalties
-from dpaudit.testing.audits import assert_not_refuted
-from dpaudit.testing.data import datasets, joined, vectors
-from dpaudit.testing.domains import (
+from dpaudit.domains.columns import (
     Booleans,
     Categories,
     Column,
@@ -30,6 +27,9 @@ from dpaudit.testing.domains import (
     Schema,
     Texts,
 )
+from dpaudit.testing.admm import AdmmState, Edges, admm_states, connected_graphs, penalties
+from dpaudit.testing.audits import assert_not_refuted
+from dpaudit.testing.data import datasets, joined, vectors
 from dpaudit.testing.movement import assert_sensitivity
 from dpaudit.testing.neighbouring import pairs
 from dpaudit.testing.records import Joined, Records

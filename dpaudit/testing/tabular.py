@@ -13,10 +13,7 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from dpaudit.errors import InvalidArgument, Shown, UnknownName
-from dpaudit.neighbours import Pair
-from dpaudit.neighbours.found import chosen_relation
-from dpaudit.testing.domains import (
+from dpaudit.domains.columns import (
     Booleans,
     Categories,
     Column,
@@ -27,6 +24,9 @@ from dpaudit.testing.domains import (
     Texts,
     varies,
 )
+from dpaudit.errors import InvalidArgument, Shown, UnknownName
+from dpaudit.neighbours import Pair
+from dpaudit.neighbours.found import chosen_relation
 from dpaudit.testing.records import Bounds, bounds
 
 Record = list[Any]

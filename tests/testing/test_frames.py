@@ -8,6 +8,7 @@ import pytest
 from hypothesis import Phase, find, given, settings
 from pydantic import BaseModel, Field
 
+from dpaudit.domains.columns import varies
 from dpaudit.errors import DpauditError, InvalidArgument, UnknownName
 from dpaudit.testing import (
     Booleans,
@@ -20,7 +21,6 @@ from dpaudit.testing import (
     frame_pairs,
     frames,
 )
-from dpaudit.testing.domains import varies
 
 COLUMNS = {
     "user": Integers(low=0, high=2),

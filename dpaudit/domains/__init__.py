@@ -1,0 +1,27 @@
+"""What datasets may hold, whatever records there are: the domain that neighbours are sought in."""
+
+from dpaudit.domains.columns import (
+    Booleans,
+    Categories,
+    Column,
+    Dates,
+    Integers,
+    Numbers,
+    Schema,
+    Texts,
+)
+from dpaudit.domains.domain import Domain
+from dpaudit.domains.reading import domain_of
+
+__all__ = [
+    "Booleans",
+    "Categories",
+    "Column",
+    "Dates",
+    "Domain",
+    "Integers",
+    "Numbers",
+    "Schema",
+    "Texts",
+    "domain_of",
+]

@@ -1,0 +1,222 @@
+"""A domain, written as people think of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Literal
+
+from numpy.random import Generator
+
+import dpaudit._validate as check
+import dpaudit.domains.layouts as layouts
+from dpaudit.domains.columns import Categories, Column, Integers, Numbers, Schema
+from dpaudit.domains.layouts import Layout
+from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.neighbours.candidates import records_of
+
+Form = Literal["array", "list", "table", "dicts"]
+_FORMS: tuple[Form, ...] = ("array", "list", "table", "dicts")
+_UNBOUNDED = 1e6  # a number of which nothing is known is looked for up to here
+_SIZES = (1, 8)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Domain:
+    """What a dataset may be.
+
+    Parameters
+    ----------
+    bounds
+        Of numbers: ``(low, high)``, or None where nothing is known of them. Two integers are
+        bounds of numbers too; ``integers`` says that nothing else occurs.
+    records
+        How many records a dataset has: a number, or the fewest and the most.
+    columns
+        How many numbers a record holds; or what each column may hold, by its name: a table.
+    integers
+        Whether numbers are integers.
+    missing
+        Whether numbers may be missing.
+    norm
+        The largest Euclidean length of a record.
+    labels
+        Labels that a record may have: datasets are ``(X, y)``.
+    users
+        How many records a user has at most; the users' numbers stand in a column ``user``.
+    nodes
+        Of graphs, as networkx has them, on so many nodes.
+    form
+        ``array``, ``list``, ``table`` or ``dicts`` (a list of one for each record); by default a
+        table where columns have names, an array of numbers elsewhere, and a list of anything else.
+    make
+        A function of a generator that returns a dataset: what it makes says what records are.
+    examples
+        Datasets that say what records are, in place of everything else.
+
+    Raises
+    ------
+    InvalidArgument
+        An argument is not what is described here, or two of them exclude each other.
+
+    Examples
+    --------
+    >>> Domain(bounds=(0, 1), records=3).example()
+    array([0., 0., 0.])
+    >>> Domain(bounds=(0, 1), records=2, columns=2, labels=(-1, 1)).example()
+    (array([[0., 0.],
+           [0., 0.]]), array([-1, -1]))
+    >>> Domain(bounds=(1, 0))
+    Traceback (most recent call last):
+    dpaudit.errors.InvalidArgument: bounds: got (1, 0), expected (low, high) with low <= high
+    """
+
+    bounds: tuple[float, float] | None = None
+    records: int | tuple[int, int] | None = None
+    columns: int | Mapping[str, Column] | Schema | None = None
+    integers: bool = False
+    missing: bool = False
+    norm: float | None = None
+    labels: Sequence[Any] | None = None
+    users: int | None = None
+    nodes: int | None = None
+    form: Form | None = None
+    make: Callable[[Generator], Any] | None = None
+    examples: Sequence[Any] = ()
+
+    def __post_init__(self) -> None:
+        if self.bounds is not None:
+            object.__setattr__(self, "bounds", _checked_bounds(self.bounds))
+        if self.form is not None:
+            check.choice("form", self.form, _FORMS)
+        if self.norm is not None:
+            check.positive("norm", self.norm)
+        for name in ("users", "nodes"):
+            if getattr(self, name) is not None:
+                check.integer(name, getattr(self, name), least=1 if name == "users" else 2)
+        if self.labels is not None and len(set(self.labels)) < 2:
+            raise InvalidArgument("labels", list(self.labels), "at least two different ones")
+        self._refuse_both()
+        _ = self.sizes, self.layout
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields alone: what is worked out of them is worked out again."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    def made(self, rng: Generator, count: int = 8) -> Domain:
+        """Return the domain with examples in place of the function that makes some.
+
+        Raises
+        ------
+        InvalidArgument
+            The function raises, or makes what has no records.
+        """
+        if self.make is None:
+            return self
+        try:
+            examples = tuple(self.make(rng) for _ in range(count))
+        except Exception as error:
+            given = Shown(f"a function that raises {type(error).__name__}")
+            raise InvalidArgument("domain", given, "one that makes datasets") from error
+        return replace(self, make=None, examples=examples)
+
+    def _refuse_both(self) -> None:
+        """Refuse arguments that say of one thing two things."""
+        graph = self.nodes is not None
+        said = [
+            name
+            for name in ("bounds", "records", "columns", "norm", "labels", "users", "form")
+            if getattr(self, name) is not None
+        ]
+        if graph and said:
+            raise InvalidArgument(said[0], Shown("a value"), "nothing beside nodes")
+        named = isinstance(self.columns, Mapping | Schema)
+        if named and (self.norm is not None or self.labels is not None):
+            name = "norm" if self.norm is not None else "labels"
+            raise InvalidArgument(name, getattr(self, name), "nothing: columns have names")
+
+    @cached_property
+    def sizes(self) -> tuple[int, int]:
+        """The fewest and the most units of a dataset."""
+        if self.nodes is not None:
+            edges = self.nodes * (self.nodes - 1) // 2
+            return edges, edges
+        if self.examples:
+            sizes = [len(records_of(one).rows) for one in self.examples]
+            return min(sizes), max(sizes)
+        if self.records is None:
+            return _SIZES
+        given = self.records
+        low, high = given if isinstance(given, Sequence) else (given, given)
+        low = check.integer("records", low, least=0)
+        return low, check.integer("records", high, least=max(1, low))
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether somebody says how large numbers may be."""
+        named = isinstance(self.columns, Mapping | Schema) or self.nodes is not None
+        seen = bool(self.examples) or self.make is not None
+        return named or seen or self.bounds is not None or self.norm is not None
+
+    @property
+    def numbers(self) -> Column:
+        """What a cell of no other kind may hold."""
+        low, high = self.bounds or self._limits
+        if self.integers:
+            return Integers(missing=self.missing, low=math.ceil(low), high=math.floor(high))
+        return Numbers(missing=self.missing, low=low, high=high)
+
+    @property
+    def _limits(self) -> tuple[float, float]:
+        most = _UNBOUNDED if self.norm is None else self.norm
+        return -most, most
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The columns, and what makes a dataset of records."""
+        if self.nodes is not None:
+            return layouts.graph(self.nodes)
+        if self.examples:
+            return layouts.of_examples(self.examples)
+        found = self._records()
+        return found if self.users is None else layouts.of_users(found, "user")
+
+    def _records(self) -> Layout:
+        columns = self.columns.columns if isinstance(self.columns, Schema) else self.columns
+        if isinstance(columns, Mapping):
+            checked = Schema(columns).columns
+            made = layouts.dictionaries if self.form in ("dicts", "list") else layouts.table
+            return made(list(checked), list(checked.values()))
+        width = 1 if columns is None else check.integer("columns", columns, least=1)
+        cells = [self.numbers] * width
+        if self.labels is not None:
+            return layouts.labelled(cells, Categories(values=tuple(self.labels)), self.norm)
+        if columns is None and self.norm is None:
+            return layouts.values(self.numbers, self.form or "array")
+        return layouts.matrix(cells, self.norm)
+
+    def example(self) -> Any:
+        """Return the dataset of the fewest records, each with the first value of every column."""
+        low, _ = self.sizes
+        return self.layout.build([self.first_unit] * max(1, low))
+
+    @property
+    def first_unit(self) -> layouts.Unit:
+        """A unit with the first value of every column."""
+        from dpaudit.domains.special import first_value
+
+        return (self.layout.allowed(tuple(map(first_value, self.layout.columns))),)
+
+
+def _checked_bounds(given: Any) -> tuple[float, float]:
+    expected = "(low, high) with low <= high"
+    try:
+        low, high = given
+    except (TypeError, ValueError):
+        raise InvalidArgument("bounds", given, expected) from None
+    low, high = check.real("bounds", low), check.real("bounds", high)
+    if not low <= high:
+        raise InvalidArgument("bounds", given, expected)
+    return low, high

@@ -1,0 +1,202 @@
+"""How units become a dataset: an array, a list, a table, features with labels, a graph.
+
+A *unit* is what one neighbour has and the other lacks or has otherwise: a record, an edge, or the
+records of one user. It is a tuple of records, and a record is a tuple of cells, one a column.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations
+from typing import Any
+
+import numpy as np
+
+from dpaudit.domains.columns import Booleans, Categories, Column, Dates, Integers, Numbers
+from dpaudit.neighbours.candidates import records_of
+from dpaudit.neighbours.cells import value_key
+
+Record = tuple[Any, ...]
+Unit = tuple[Record, ...]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns of records, and what makes a dataset of units.
+
+    Parameters
+    ----------
+    names, columns
+        Of the cells of a record.
+    build
+        Returns the dataset of a sequence of units.
+    labels
+        Which column holds the labels, if one does.
+    norm
+        The largest Euclidean length of a record's features, if there is one.
+    """
+
+    names: tuple[Any, ...]
+    columns: tuple[Column, ...]
+    build: Callable[[Sequence[Unit]], Any]
+    labels: int | None = None
+    norm: float | None = None
+
+    def allowed(self, record: Record) -> Record:
+        """Return a record of at most the largest length: a longer one is made shorter."""
+        if self.norm is None:
+            return record
+        features = record[: self.labels]
+        numbers = [float(one) for one in features]
+        length = math.hypot(*numbers)
+        if length <= self.norm:
+            return record
+        scale = self.norm / length
+        while math.hypot(*(scale * one for one in numbers)) > self.norm:
+            scale = math.nextafter(scale, 0.0)
+        return (*(scale * one for one in numbers), *record[len(features) :])
+
+
+def _records(units: Sequence[Unit]) -> list[Record]:
+    return list(chain.from_iterable(units))
+
+
+def are_whole(columns: Sequence[Column]) -> bool:
+    """Return whether columns hold integers alone, none of which may be missing."""
+    return all(type(one) in (Integers, Booleans) and not one.missing for one in columns)
+
+
+def values(column: Column, kind: str) -> Layout:
+    """Return the layout of a list or an array of single values."""
+    dtype = np.int64 if isinstance(column, Integers) and not column.missing else np.float64
+
+    def build(units: Sequence[Unit]) -> Any:
+        found = [record[0] for record in _records(units)]
+        return np.array(found, dtype=dtype) if kind == "array" else found
+
+    return Layout(("value",), (column,), build)
+
+
+def matrix(columns: Sequence[Column], norm: float | None) -> Layout:
+    """Return the layout of an array whose rows are records."""
+    dtype = np.int64 if are_whole(columns) else np.float64
+
+    def build(units: Sequence[Unit]) -> Any:
+        found = _records(units)
+        return np.array(found, dtype=dtype).reshape(len(found), len(columns))
+
+    return Layout(tuple(range(len(columns))), tuple(columns), build, norm=norm)
+
+
+def labelled(columns: Sequence[Column], labels: Column, norm: float | None) -> Layout:
+    """Return the layout of features with labels, ``(X, y)``."""
+    features = matrix(columns, norm)
+
+    def build(units: Sequence[Unit]) -> Any:
+        found = _records(units)
+        kept = features.build([tuple(record[:-1] for record in found)])
+        return kept, np.array([record[-1] for record in found])
+
+    names = (*features.names, "label")
+    return Layout(names, (*columns, labels), build, labels=len(columns), norm=norm)
+
+
+def table(names: Sequence[Any], columns: Sequence[Column]) -> Layout:
+    """Return the layout of a table of pandas."""
+
+    def build(units: Sequence[Unit]) -> Any:
+        import pandas
+
+        found = _records(units)
+        made = {
+            name: _series([record[n] for record in found], column)
+            for n, (name, column) in enumerate(zip(names, columns, strict=True))
+        }
+        return pandas.DataFrame(made)
+
+    return Layout(tuple(names), tuple(columns), build)
+
+
+def _series(cells: list[Any], column: Column) -> Any:
+    """Return a column of pandas: of the type that its kind has there, with gaps or without."""
+    import pandas
+
+    match column:
+        case Integers():
+            return pandas.Series(cells, dtype="Int64" if column.missing else "int64")
+        case Numbers():
+            return pandas.Series(cells, dtype="float64")
+        case Booleans():
+            return pandas.Series(cells, dtype="boolean" if column.missing else "bool")
+        case Dates():
+            return pandas.Series(pandas.to_datetime(cells))
+    return pandas.Series(cells, dtype=object)
+
+
+def dictionaries(names: Sequence[Any], columns: Sequence[Column]) -> Layout:
+    """Return the layout of a list of dicts, one a record."""
+
+    def build(units: Sequence[Unit]) -> Any:
+        return [dict(zip(names, record, strict=True)) for record in _records(units)]
+
+    return Layout(tuple(names), tuple(columns), build)
+
+
+def of_users(records: Layout, name: Any) -> Layout:
+    """Return the layout of users with several records: a first column says whose each one is."""
+    columns = (Integers(low=0, high=2**31), *records.columns)
+    whole = table((name, *records.names), columns)
+
+    def build(units: Sequence[Unit]) -> Any:
+        numbered = [
+            tuple((number, *record) for record in unit) for number, unit in enumerate(units)
+        ]
+        return whole.build(numbered)
+
+    return Layout(records.names, records.columns, build, norm=records.norm)
+
+
+def graph(nodes: int) -> Layout:
+    """Return the layout of a graph of networkx on so many nodes; a unit is whether an edge is."""
+    places = list(combinations(range(nodes), 2))
+
+    def build(units: Sequence[Unit]) -> Any:
+        import networkx
+
+        made = networkx.Graph()
+        made.add_nodes_from(range(nodes))
+        there = zip(places, _records(units), strict=True)
+        made.add_edges_from(edge for edge, (is_there,) in there if is_there)
+        return made
+
+    return Layout(("edge",), (Booleans(),), build)
+
+
+def of_examples(examples: Sequence[Any]) -> Layout:
+    """Return the layout of datasets that somebody has: a column holds what it was seen to."""
+    read = [records_of(one) for one in examples]
+    first = max(read, key=lambda one: len(one.rows))
+    rows = [row for one in read for row in one.rows if len(row) == len(first.names)]
+    columns = tuple(
+        _seen([row[n] for row in rows], is_number) for n, is_number in enumerate(first.numeric)
+    )
+
+    def build(units: Sequence[Unit]) -> Any:
+        records = [list(record) for record in _records(units)]
+        return first.again(records, list(range(len(records))))
+
+    return Layout(first.names, columns, build, labels=first.labels)
+
+
+def _seen(values: Sequence[Any], is_number: bool) -> Column:
+    present = [one for one in values if one is not None and one == one]
+    missing = len(present) < len(values)
+    if not is_number or not present:
+        different = {value_key(one): one for one in present}
+        return Categories(missing=missing, values=tuple(different.values()) or ("",))
+    low, high = min(present), max(present)
+    if all(isinstance(one, int) for one in present):
+        return Integers(missing=missing, low=int(low), high=int(high))
+    return Numbers(missing=missing, low=float(low), high=float(high))

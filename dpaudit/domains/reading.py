@@ -1,0 +1,96 @@
+"""Domains as people have them: a dict, a table, a JSON Schema, a strategy, a function."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from numpy.random import Generator
+
+from dpaudit.domains.columns import Schema
+from dpaudit.domains.domain import Domain
+from dpaudit.errors import InvalidArgument, Shown
+
+_FIELDS = tuple(field.name for field in dataclasses.fields(Domain))
+_EXPECTED = (
+    "a dpaudit.Domain, a dict of its arguments such as dict(bounds=(0, 1), records=6), a Schema or "
+    "a JSON Schema of a record, a table of pandas, a Hypothesis strategy, or a function of a "
+    "generator that makes datasets"
+)
+
+
+def domain_of(given: Any) -> Domain:
+    """Return the domain that somebody gives, in one of the ways in which people have it.
+
+    Parameters
+    ----------
+    given
+        A `Domain`; a dict of its arguments; a `Schema` or a JSON Schema of a record; a public
+        table of pandas, whose types, categories and ends it is; a Hypothesis strategy, or a
+        function of a generator that makes datasets.
+
+    Raises
+    ------
+    InvalidArgument
+        It is nothing of the kind, or an argument of it is wrong.
+
+    Examples
+    --------
+    >>> domain_of({"bounds": (0, 1), "records": 6}).sizes
+    (6, 6)
+    >>> domain_of({"bound": (0, 1)})  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    dpaudit.errors.InvalidArgument: domain: got bound, expected some of bounds, records, ...
+    """
+    if isinstance(given, Domain):
+        return given
+    if isinstance(given, Schema):
+        return Domain(columns=given)
+    if isinstance(given, Mapping):
+        return _of_mapping(given)
+    if hasattr(given, "dtypes") and hasattr(given, "columns"):
+        return Domain(columns=Schema.of(given))
+    if hasattr(given, "example") and hasattr(given, "filter"):
+        return Domain(make=_drawn_by(given))
+    if callable(given):
+        return Domain(make=given)
+    raise InvalidArgument("domain", Shown(type(given).__name__), _EXPECTED)
+
+
+def _of_mapping(given: Mapping[str, Any]) -> Domain:
+    if "properties" in given:
+        return Domain(columns=Schema.from_json(given))
+    if unknown := [name for name in given if name not in _FIELDS]:
+        known = f"some of {', '.join(_FIELDS)}"
+        raise InvalidArgument("domain", Shown(", ".join(map(str, unknown))), known)
+    columns = given.get("columns")
+    if isinstance(columns, Mapping) and "properties" in columns:
+        return Domain(**{**given, "columns": Schema.from_json(columns)})
+    return Domain(**given)
+
+
+def _drawn_by(strategy: Any) -> Callable[[Generator], Any]:
+    """Return a function of a generator that returns an example of a Hypothesis strategy."""
+
+    def make(rng: Generator) -> Any:
+        from hypothesis import HealthCheck, Phase, given, seed, settings
+
+        found = list[Any]()
+
+        @seed(int(rng.integers(2**32)))
+        @settings(
+            max_examples=4,
+            database=None,
+            deadline=None,
+            phases=(Phase.generate,),
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(strategy)
+        def take(example: Any) -> None:
+            found.append(example)
+
+        take()
+        return found[-1]
+
+    return make

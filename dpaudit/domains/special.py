@@ -1,0 +1,136 @@
+"""Values of a column that code is likely to treat apart: ends, zero, and what it compares with."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from dpaudit.domains.columns import (
+    Booleans,
+    Categories,
+    Column,
+    Dates,
+    Integers,
+    Numbers,
+    Texts,
+)
+
+_SHOWN = 12  # categories that are tried, besides those that code names
+_DAY = datetime.timedelta(days=1)
+
+
+def first_value(column: Column) -> Any:
+    """Return the first value that a column may hold.
+
+    Examples
+    --------
+    >>> first_value(Integers(low=3, high=9)), first_value(Booleans())
+    (3, False)
+    """
+    return next(_values(column, ()))
+
+
+def special_values(column: Column, constants: Sequence[Any] = ()) -> list[Any]:
+    """Return values of a column that are worth a try, each once, the ends first.
+
+    Parameters
+    ----------
+    column
+        What may be held.
+    constants
+        Numbers, texts and dates that code compares with.
+
+    Examples
+    --------
+    >>> special_values(Numbers(low=0.0, high=1.0))
+    [0.0, 1.0, 0.5]
+    >>> special_values(Integers(low=0, high=100), [37])
+    [0, 100, 50, 1, 99, 37, 36, 38]
+    """
+    found = dict[tuple[str, Any], Any]()
+    for value in _values(column, constants):
+        found.setdefault((type(value).__name__, value), value)
+    return [*found.values(), *_absent(column)]
+
+
+def _absent(column: Column) -> list[Any]:
+    if not column.missing:
+        return []
+    return [math.nan if isinstance(column, Numbers) else None]
+
+
+def _values(column: Column, constants: Sequence[Any]) -> Iterator[Any]:
+    match column:
+        case Numbers(low=low, high=high):
+            yield from _inside(_of_numbers(low, high, constants), low, high)
+        case Integers(low=low, high=high):
+            yield from _inside(_of_integers(low, high, constants), low, high)
+        case Categories(values=values):
+            yield from values[:_SHOWN]
+            yield values[-1]
+            yield from (one for one in values if one in constants)
+        case Texts():
+            yield from _of_texts(column, constants)
+        case Dates(first=first, last=last):
+            yield from _inside(_of_dates(first, last, constants), first, last)
+        case Booleans():
+            yield from (False, True)
+
+
+def _inside(values: Iterable[Any], low: Any, high: Any) -> Iterator[Any]:
+    return (one for one in values if low <= one <= high)
+
+
+def _numbers(constants: Iterable[Any]) -> Iterator[float]:
+    for one in constants:
+        if isinstance(one, int | float) and not isinstance(one, bool) and math.isfinite(one):
+            yield from dict.fromkeys((one, -one))
+
+
+def _of_numbers(low: float, high: float, constants: Sequence[Any]) -> Iterator[float]:
+    yield from (low, high, low / 2 + high / 2, 0.0)
+    for one in map(float, _numbers(constants)):
+        yield from (one, math.nextafter(one, -math.inf), math.nextafter(one, math.inf))
+    yield from (1.0, -1.0) if high - low > 2 else ()
+
+
+def _of_integers(low: int, high: int, constants: Sequence[Any]) -> Iterator[int]:
+    yield from (low, high, (low + high) // 2, 0, low + 1, high - 1)
+    for one in _numbers(constants):
+        whole = math.floor(one)
+        yield from (whole, whole - 1, whole + 1)
+
+
+def _of_texts(column: Texts, constants: Sequence[Any]) -> Iterator[str]:
+    letter, last = column.alphabet[0], column.alphabet[-1]
+    yield ""
+    lengths = [1, column.longest, *(one for one in constants if type(one) is int)]
+    for length in lengths:
+        for near in (length, length - 1, length + 1):
+            if 0 < near <= column.longest:
+                yield from (letter * near, last * near)
+    for one in constants:
+        if isinstance(one, str) and len(one) <= column.longest and set(one) <= set(column.alphabet):
+            yield one
+
+
+def _of_dates(
+    first: datetime.date, last: datetime.date, constants: Sequence[Any]
+) -> Iterator[datetime.date]:
+    yield from (first, last, first + (last - first) // 2)
+    for one in filter(None, map(_day, constants)):
+        yield from (one, one - _DAY, one + _DAY)
+
+
+def _day(constant: Any) -> datetime.date | None:
+    """Return the day that a constant is or says."""
+    if isinstance(constant, datetime.datetime):
+        return constant.date()
+    if isinstance(constant, datetime.date):
+        return constant
+    try:
+        return datetime.date.fromisoformat(constant) if isinstance(constant, str) else None
+    except ValueError:
+        return None

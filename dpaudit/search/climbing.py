@@ -1,0 +1,122 @@
+"""Ascent from the best pairs: a unit at a time, groups of units, and what the neighbour has."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from numpy.random import Generator
+
+from dpaudit.domains.columns import Integers, Numbers
+from dpaudit.domains.layouts import Unit
+from dpaudit.search.showing import Shown
+from dpaudit.search.space import Place, Space
+
+Judge = Callable[[Place], Shown]
+_STEPS = (0.5, 0.25, 0.1, 0.01)
+_TRIED = 8  # special units in each place
+_MORE = 1e-9  # that a step has to gain, relatively
+
+
+def climb(
+    space: Space,
+    start: Place,
+    seen: Shown,
+    some: Sequence[Unit],
+    judge: Judge,
+    is_over: Callable[[], bool],
+    rng: Generator,
+) -> tuple[Place, Shown]:
+    """Return the best pair that steps from one lead to, and what was seen of it.
+
+    Parameters
+    ----------
+    space, start, seen
+        Where, from where, and what was seen there.
+    some
+        Units that are worth a try.
+    judge, is_over
+        What says how much a pair shows, and whether it may be asked no more.
+    rng
+        Chooses groups.
+    """
+    best, found, gained = start, seen, True
+    while gained and not is_over():
+        gained = False
+        for step in _steps(space, best, some, rng):
+            if is_over():
+                break
+            now = judge(step)
+            if now.size > found.size * (1 + _MORE):
+                best, found, gained = step, now, True
+    return best, found
+
+
+def _steps(space: Space, at: Place, some: Sequence[Unit], rng: Generator) -> Iterator[Place]:
+    """Yield pairs near one: other sizes, groups, one unit at a time, another neighbour."""
+    yield from _sizes(space, at)
+    yield from _groups(at, some, rng)
+    for new in space.replacements(at.units[at.place], [*some[:_TRIED], *_near(space, at.new)]):
+        yield at._replace(new=new)
+    for place in range(len(at.units)):
+        for unit in (*some[:_TRIED], *_near(space, at.units[place])):
+            made = at._replace(units=(*at.units[:place], unit, *at.units[place + 1 :]))
+            if place != at.place:
+                yield made
+            else:
+                yield from (made._replace(new=n) for n in _kept(space, unit, at.new))
+
+
+def _kept(space: Space, unit: Unit, new: Unit | None) -> Iterator[Unit | None]:
+    """Yield what the neighbour had, where it still differs as the relation allows."""
+    return space.replacements(unit, () if new is None else (new,))
+
+
+def _groups(at: Place, some: Sequence[Unit], rng: Generator) -> Iterator[Place]:
+    """Yield pairs in which all other units are one, or a random half of them."""
+    for unit in some[:_TRIED]:
+        others = (unit,) * len(at.units)
+        yield at._replace(units=(*others[: at.place], at.units[at.place], *others[at.place + 1 :]))
+        chosen = rng.random(len(at.units)) < 0.5
+        yield at._replace(
+            units=tuple(
+                unit if take and n != at.place else was
+                for n, (was, take) in enumerate(zip(at.units, chosen, strict=True))
+            )
+        )
+
+
+def _sizes(space: Space, at: Place) -> Iterator[Place]:
+    """Yield pairs with one unit fewer or more, and with as few or as many as there may be."""
+    low, high = space.sizes
+    rest = (*at.units[: at.place], *at.units[at.place + 1 :])
+    low = max(1, low)
+    for size in dict.fromkeys((len(at.units) - 1, len(at.units) + 1, low, high)):
+        if low <= size <= high and size != len(at.units):
+            kept = (rest * math.ceil(size / max(1, len(rest))))[: size - 1] if rest else ()
+            fill = (at.units[at.place],) * (size - 1 - len(kept))
+            yield Place((at.units[at.place], *kept, *fill), 0, at.new)
+
+
+def _near(space: Space, unit: Unit | None) -> Iterator[Unit]:
+    """Yield units one cell of which is a step up or down."""
+    if unit is None:
+        return
+    record = unit[0]
+    for n, (cell, column) in enumerate(zip(record, space.layout.columns, strict=True)):
+        for value in _stepped(cell, column):
+            made = space.record((*record[:n], value, *record[n + 1 :]))
+            yield (made,) * len(unit)
+
+
+def _stepped(cell: Any, column: Any) -> Iterator[Any]:
+    if not isinstance(column, Integers | Numbers) or cell is None or cell != cell:
+        return
+    for step in _STEPS:
+        width = step * (column.high - column.low)
+        for value in (cell - width, cell + width):
+            inside = min(max(value, column.low), column.high)
+            made = round(inside) if isinstance(column, Integers) else float(inside)
+            if made != cell:
+                yield made

@@ -1,0 +1,164 @@
+"""The search itself: made pairs, ascent from the best, invariants; within a number of calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.random import Generator, default_rng
+
+from dpaudit.domains.domain import Domain
+from dpaudit.domains.layouts import Unit
+from dpaudit.errors import InvalidArgument
+from dpaudit.neighbours.cells import value_key
+from dpaudit.neighbours.tables import Relation
+from dpaudit.search import climbing, making
+from dpaudit.search.constants import constants_of
+from dpaudit.search.showing import NOTHING, Kind, Showing, Shown, showing
+from dpaudit.search.space import Place, Space, space_of
+
+CALLS = 2_000
+_MADE = 0.5  # of the calls, for pairs that are made
+_CLIMBED, _KEPT = 3, 3
+
+
+@dataclass(frozen=True)
+class Found:
+    """A pair that was found.
+
+    Parameters
+    ----------
+    place
+        The units of the two datasets.
+    kind, size
+        What tells them apart, and how much as a number.
+    moved
+        How far centres of noise are apart, in scales.
+    """
+
+    place: Place
+    kind: Kind
+    size: float
+    moved: float
+
+
+@dataclass(frozen=True)
+class Search:
+    """What a search found, the best first, and at how many pairs and calls it looked.
+
+    Parameters
+    ----------
+    found
+        Pairs.
+    pairs, calls
+        How many were looked at, and how often the function was called.
+    is_bounded
+        Whether the domain says how large numbers may be.
+    """
+
+    found: tuple[Found, ...]
+    pairs: int
+    calls: int
+    is_bounded: bool
+
+
+def search(
+    function: Callable[[Any, Generator], Any],
+    domain: Domain,
+    relation: Relation | str,
+    *,
+    dataset: Any = None,
+    code: Any = None,
+    calls: int = CALLS,
+    seed: int = 0,
+) -> Search:
+    """Return the pairs of a domain that a function tells apart the most.
+
+    Parameters
+    ----------
+    function
+        Of a dataset and a generator; what is random in it comes from known primitives.
+    domain, relation
+        What datasets may be, and what makes two of them neighbours.
+    dataset
+        Where the search starts.
+    code
+        What is read for constants, by default ``function``.
+    calls
+        How often the function may be called.
+    seed
+        One seed gives one result.
+
+    Examples
+    --------
+    >>> found = search(lambda data, rng: data.max() + rng.laplace(), Domain(bounds=(0, 5),
+    ...     records=3), "replace-record").found[0]
+    >>> found.kind, found.moved
+    ('movement', 5.0)
+    """
+    rng = default_rng(seed)
+    read = function if code is None else code
+    made = domain.made(default_rng(seed))
+    space = space_of(made, relation, dataset=dataset, constants=constants_of(read))
+    with showing(function, read, calls) as shows:
+        return _Hunt(space, shows, rng).result()
+
+
+class _Hunt:
+    def __init__(self, space: Space, shows: Showing, rng: Generator) -> None:
+        self.space, self.shows, self.rng = space, shows, rng
+        self.some: list[Unit] = making.units(space, rng)
+        self.seen: dict[Any, Shown] = {}
+        self.best: list[tuple[Shown, Place]] = []
+        self.first: dict[Any, Any] = {}
+
+    def judge(self, place: Place) -> Shown:
+        """Return what a pair shows; one that cannot be made shows nothing."""
+        key = value_key((place.units, place.place, place.new))
+        if key not in self.seen:
+            self.seen[key] = self._judged(place)
+            if self.seen[key].size:
+                self.best.append((self.seen[key], place))
+        return self.seen[key]
+
+    def _judged(self, place: Place) -> Shown:
+        try:
+            pair = self.space.pair(place)
+        except (InvalidArgument, TypeError, ValueError, OverflowError):
+            return NOTHING  # no such record can stand in such a dataset
+        known = value_key(place.units)
+        if known not in self.first:
+            self.first = {known: self.shows.first(pair.dataset)}
+        return self.shows.of(self.first[known], pair.neighbour)
+
+    def result(self) -> Search:
+        made = int(_MADE * self.shows.most)
+        for place in making.in_turn(self.space, self.some, self.rng):
+            if self.shows.runs >= made:
+                break
+            self.judge(place)
+        for shown, place in self._leaders(_CLIMBED):
+            if shown.kind in ("movement", "output"):
+                climbing.climb(
+                    self.space,
+                    place,
+                    shown,
+                    self.some,
+                    self.judge,
+                    lambda: self.shows.is_over,
+                    self.rng,
+                )
+        found = [self._found(*one) for one in self._leaders(_KEPT)]
+        return Search(tuple(found), len(self.seen), self.shows.runs, self.space.is_bounded)
+
+    def _leaders(self, count: int) -> Sequence[tuple[Shown, Place]]:
+        """Return the best pairs, one of each size that was seen."""
+        ranked = sorted(self.best, key=lambda one: (-one[0].size, len(one[1].units)))
+        different = dict[Any, tuple[Shown, Place]]()
+        for shown, place in ranked:
+            different.setdefault((shown.kind, round(shown.size, 9)), (shown, place))
+        return list(different.values())[:count]
+
+    def _found(self, shown: Shown, place: Place) -> Found:
+        return Found(place, shown.kind, shown.size, shown.moved)

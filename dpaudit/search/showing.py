@@ -1,0 +1,214 @@
+"""What a few runs with the same noise show of a pair.
+
+A *run* is frozen: every random primitive that is known is intercepted, and the k-th draw of a kind
+is the same on both datasets. Three things tell two datasets apart, the first ones beyond any noise:
+
+| what       | two runs with the same noise                                                   |
+|------------|--------------------------------------------------------------------------------|
+| structure  | have other keys, shapes, types, exceptions, warnings, or calls of primitives    |
+| raw        | return another value where no noise reaches: the same for every noise           |
+| movement   | have other centres: how far apart they are, in scales of the noise             |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+import dpaudit.freezing.glimpse as glimpse
+from dpaudit.freezing import primitives, recorder
+from dpaudit.freezing.outputs import Output, flattened
+from dpaudit.freezing.patching import patched
+from dpaudit.freezing.recorder import Run
+
+Call = Callable[[Any, Any], Any]
+Kind = Literal["nothing", "movement", "output", "raw", "structure"]
+_BEYOND: dict[Kind, float] = {"raw": 1e6, "structure": 1e7}
+_NOISES, _MORE = (1, 2), range(3, 9)
+_SCALES, _LARGEST = 4.0, 50.0  # a movement that a factor of e in a scale counts as; of one at 0
+
+
+class Shown(NamedTuple):
+    """What was seen of a pair: its kind, and how much, as a number that is to be large."""
+
+    size: float
+    kind: Kind
+    moved: float = 0.0
+
+
+NOTHING = Shown(0.0, "nothing")
+
+
+class First(NamedTuple):
+    """A dataset, a run on it with its output, and the values that no noise changed."""
+
+    dataset: Any
+    run: Run
+    output: Output
+    fixed: dict[str, Any]
+
+
+@dataclass
+class Showing:
+    """Runs of a function, counted; the primitives are intercepted meanwhile.
+
+    Parameters
+    ----------
+    call
+        A function of data and a generator.
+    most
+        Runs that it may make.
+    """
+
+    call: Call
+    most: int
+    runs: int = 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no run is left."""
+        return self.runs >= self.most
+
+    def run(self, dataset: Any, noise: int = 1) -> Run:
+        """Return a run with a noise."""
+        self.runs += 1
+        return recorder.call_recorded(self.call, dataset, noise, primitives.generator())
+
+    def first(self, dataset: Any) -> First:
+        """Return what runs with two noises show of a dataset."""
+        run, other = (self.run(dataset, noise) for noise in _NOISES)
+        one, then = (_values(_output(made)) for made in (run, other))
+        return First(dataset, run, _output(run), _unchanged(one, then))
+
+    def of(self, first: First, neighbour: Any) -> Shown:
+        """Return what runs show of a dataset and a neighbour."""
+        there = self.run(neighbour)
+        output = _output(there)
+        if _differ(first.run, there) or first.output.structure != output.structure:
+            return self._of_structure(first, neighbour)
+        moved = movement(first.run, there)
+        if _same(first.output, output):
+            return Shown(moved, "movement", moved) if moved else NOTHING
+        if (raw := self._raw(first, neighbour, output)) is not None:
+            return Shown(_BEYOND["raw"] + raw + moved, "raw", moved)
+        if moved:
+            return Shown(moved, "movement", moved)
+        return self._by_outputs(first.dataset, neighbour)
+
+    def _of_structure(self, first: First, neighbour: Any) -> Shown:
+        """Return that structures differ: for every noise, or for this one alone."""
+        names = [
+            {_output(self.run(one, noise)).structure for noise in _NOISES}
+            for one in (first.dataset, neighbour)
+        ]
+        certain = not names[0] & names[1]
+        return Shown(_BEYOND["structure"] if certain else _BEYOND["raw"] / 2, "structure")
+
+    def _raw(self, first: First, neighbour: Any, output: Output) -> float | None:
+        """Return how large a share of a value moved that no noise reaches; None if none did."""
+        fixed, there = first.fixed, _values(output)
+        found: float | None = None
+        for noise in (2, *_MORE):
+            changes = [path for path in fixed if there.get(path, fixed[path]) != fixed[path]]
+            if not changes:
+                return None
+            found = max(_share(fixed[path], there[path]) for path in changes)
+            then = [_values(_output(self.run(one, noise))) for one in (first.dataset, neighbour)]
+            fixed, there = (_unchanged(*both) for both in zip((fixed, there), then, strict=True))
+        return found
+
+    def _by_outputs(self, dataset: Any, neighbour: Any) -> Shown:
+        """Return how far medians of a few outputs are apart, in their spread."""
+        sides = [
+            np.array([_output(self.run(one, noise)).numbers for noise in range(1, 6)])
+            for one in (dataset, neighbour)
+        ]
+        if sides[0].shape != sides[1].shape or not sides[0].size:
+            return Shown(1e-3, "output")
+        apart = np.abs(np.median(sides[0], axis=0) - np.median(sides[1], axis=0))
+        spread = sum(np.median(np.abs(one - np.median(one, axis=0)), axis=0) for one in sides)
+        over = np.divide(apart, spread, out=np.zeros_like(apart), where=np.asarray(spread) > 0)
+        return Shown(1e-3 + float(np.nan_to_num(over).max()) * 1e-2, "output")
+
+
+_NONE = object()
+
+
+def _unchanged(before: dict[str, Any], then: dict[str, Any]) -> dict[str, Any]:
+    return {path: value for path, value in before.items() if then.get(path, _NONE) == value}
+
+
+@contextmanager
+def showing(call: Call, function: Any, most: int) -> Iterator[Showing]:
+    """Intercept the primitives inside the block."""
+    with patched(call, function):
+        yield Showing(call, most)
+
+
+def _output(run: Run) -> Output:
+    return flattened(run.value, run.error)
+
+
+def _differ(one: Run, other: Run) -> bool:
+    if one.error != other.error or one.warned != other.warned:
+        return True
+    return [(c.kind, c.shape) for c in one.calls] != [(c.kind, c.shape) for c in other.calls]
+
+
+def _same(one: Output, other: Output) -> bool:
+    numbers = np.array_equal(np.array(one.numbers), np.array(other.numbers), equal_nan=True)
+    return numbers and one.texts == other.texts
+
+
+def _values(output: Output) -> dict[str, Any]:
+    """Return numbers and texts by their paths; NaN equals NaN."""
+    numbers = zip(output.paths, (repr(one) for one in output.numbers), strict=True)
+    return {**dict(numbers), **dict(zip(output.text_paths, output.texts, strict=True))}
+
+
+def _share(one: str, other: str) -> float:
+    try:
+        here, there = float(one), float(other)
+    except ValueError:
+        return 1.0
+    largest = max(abs(here), abs(there))
+    share = abs(here - there) / largest if largest else 0.0
+    return share if np.isfinite(share) else 1.0
+
+
+def movement(one: Run, other: Run) -> float:
+    """Return how far the centres of two runs are apart, in scales of their noise.
+
+    Of Laplace noise and others the absolute movements of entries are added up, of Gaussian noise
+    the squares; the root of the squares of all Gaussian calls is added to the sums of the others,
+    and so is how far scales are apart that should be the same.
+    """
+    total, squares = 0.0, 0.0
+    for here, there in zip(one.calls, other.calls, strict=True):
+        moved = glimpse.moved_over(here, there, squared=here.kind == "normal")
+        total += _SCALES * _apart(here.scale, there.scale)
+        if moved is None:
+            continue
+        if here.kind == "normal":
+            squares += moved**2
+        else:
+            total += moved
+    return float(total + squares**0.5)
+
+
+def _apart(one: Any, other: Any) -> float:
+    """Return the largest difference of logarithms of two scales."""
+    if (
+        one is None
+        or other is None
+        or np.array_equal(one, other)
+        or np.shape(one) != np.shape(other)
+    ):
+        return 0.0
+    with np.errstate(all="ignore"):
+        ratios = np.abs(np.log(np.asarray(one, float)) - np.log(np.asarray(other, float)))
+    return float(np.nan_to_num(ratios, nan=0.0, posinf=_LARGEST).max(initial=0.0))

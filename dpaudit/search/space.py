@@ -1,0 +1,212 @@
+"""A domain and a relation as units of cells, and the pairs that are made of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from dpaudit.domains.columns import Categories, Column, Integers, Numbers
+from dpaudit.domains.domain import Domain
+from dpaudit.domains.layouts import Layout, Record, Unit
+from dpaudit.domains.special import special_values
+from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.neighbours.candidates import records_of
+from dpaudit.neighbours.cells import value_key
+from dpaudit.neighbours.found import chosen_relation
+from dpaudit.neighbours.tables import Pair, Relation
+
+_REPLACING = ("replace-record", "replace-user", "replace-cell", "replace-label", "add-remove-edge")
+_REMOVING = ("add-remove-record", "add-remove-user")
+RELATIONS = (*_REPLACING, *_REMOVING)
+
+
+class Place(NamedTuple):
+    """A pair: units, the place in which the neighbour differs, and what it has there.
+
+    ``new`` is None where the neighbour lacks the unit.
+    """
+
+    units: tuple[Unit, ...]
+    place: int
+    new: Unit | None
+
+    @property
+    def neighbour(self) -> tuple[Unit, ...]:
+        """The units of the neighbour."""
+        rest = () if self.new is None else (self.new,)
+        return (*self.units[: self.place], *rest, *self.units[self.place + 1 :])
+
+
+@dataclass(frozen=True)
+class Space:
+    """Where pairs are looked for.
+
+    Parameters
+    ----------
+    layout, sizes
+        How units become a dataset, and the fewest and the most of them.
+    relation
+        What makes neighbours.
+    starts
+        Datasets that were given or made, as units.
+    special
+        Values of each column that are worth a try.
+    most_of_unit
+        Records that a unit holds at most.
+    is_bounded
+        Whether somebody says how large numbers may be.
+    """
+
+    layout: Layout
+    sizes: tuple[int, int]
+    relation: Relation
+    starts: tuple[tuple[Unit, ...], ...]
+    special: tuple[tuple[Any, ...], ...]
+    most_of_unit: int = 1
+    is_bounded: bool = True
+
+    @property
+    def removes(self) -> bool:
+        """Whether a neighbour lacks a unit, in place of having another one."""
+        return self.relation.name in _REMOVING
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The columns in which a neighbour's unit may differ."""
+        labels = self.layout.labels
+        alone = self.relation.name == "replace-label" and labels is not None
+        return (labels,) if alone and labels is not None else tuple(range(len(self.special)))
+
+    def replacements(self, unit: Unit, others: Sequence[Unit]) -> Iterator[Unit | None]:
+        """Yield what a neighbour may have in place of a unit: of others, as the relation allows."""
+        if self.removes:
+            yield None
+            return
+        name = self.relation.name
+        for other in others:
+            if name in ("replace-record", "replace-user", "add-remove-edge"):
+                made = other
+            else:
+                made = self._with_one_cell(unit, other)
+            if value_key(made) != value_key(unit):
+                yield made
+
+    def _with_one_cell(self, unit: Unit, other: Unit) -> Unit:
+        """Return a unit with one cell of another: the first that differs and may."""
+        (record,), (there,) = unit, other
+        for n in self.columns:
+            if value_key(record[n]) != value_key(there[n]):
+                return ((*record[:n], there[n], *record[n + 1 :]),)
+        return unit
+
+    def pair(self, place: Place) -> Pair[Any]:
+        """Return the two datasets of a pair, which checks itself."""
+        build = self.layout.build
+        return Pair(build(place.units), build(place.neighbour), self.relation)
+
+    def record(self, cells: Sequence[Any]) -> Record:
+        """Return a record that the domain allows."""
+        return self.layout.allowed(tuple(cells))
+
+
+def space_of(
+    domain: Domain,
+    relation: Relation | str,
+    *,
+    dataset: Any = None,
+    constants: Sequence[Any] = (),
+) -> Space:
+    """Return where pairs of a domain are looked for.
+
+    Parameters
+    ----------
+    domain, relation
+        What datasets may be, and what makes two of them neighbours.
+    dataset
+        Where the search starts, if one is given.
+    constants
+        That code compares with.
+
+    Raises
+    ------
+    InvalidArgument
+        The dataset is not of the domain, or no neighbours can be made under the relation.
+    """
+    named = _relation(domain, relation)
+    layout, starts = domain.layout, [_units(one) for one in domain.examples]
+    if dataset is not None:
+        starts = [_checked(domain, layout, dataset), *starts]
+    special = tuple(tuple(special_values(column, constants)) for column in layout.columns)
+    return Space(
+        layout,
+        domain.sizes,
+        named,
+        tuple(starts),
+        special,
+        domain.users or 1,
+        domain.is_bounded,
+    )
+
+
+def _relation(domain: Domain, given: Relation | str) -> Relation:
+    named = chosen_relation(given)
+    if named is None or named.name not in RELATIONS:
+        raise InvalidArgument("relation", given, f"one of {', '.join(RELATIONS)}, with a domain")
+    of_edges, of_users = named.name.endswith("edge"), named.name.endswith("user")
+    if of_edges != (domain.nodes is not None):
+        expected = "add-remove-edge for graphs (nodes=), and for nothing else"
+        raise InvalidArgument("relation", named.name, expected)
+    if of_users != (domain.users is not None):
+        expected = "add-remove-user: user or replace-user: user with users=, and only with it"
+        raise InvalidArgument("relation", named.name, expected)
+    if named.name == "replace-label" and domain.layout.labels is None:
+        raise InvalidArgument("relation", named.name, "a domain with labels")
+    return named
+
+
+def _units(dataset: Any) -> tuple[Unit, ...]:
+    """Return the records of a dataset as units of one."""
+    return tuple((tuple(row),) for row in records_of(dataset).rows)
+
+
+def _checked(domain: Domain, layout: Layout, dataset: Any) -> tuple[Unit, ...]:
+    """Return a dataset as units, or refuse one that is not of the domain."""
+    if domain.nodes is not None or domain.users is not None:
+        raise InvalidArgument("dataset", Shown("a value"), "none, with a domain of its own kind")
+    units = _units(dataset)
+    low, high = domain.sizes
+    if domain.records is not None and not low <= len(units) <= high:
+        raise InvalidArgument(
+            "dataset", Shown(f"{len(units)} records"), f"what the domain allows: {low} to {high}"
+        )
+    for name, column, cells in zip(layout.names, layout.columns, _transposed(units), strict=True):
+        if not all(holds(column, one) for one in cells):
+            expected = f"values that the domain allows ({column})"
+            raise InvalidArgument("dataset", Shown(f"other values in column {name!r}"), expected)
+    return units
+
+
+def _transposed(units: Sequence[Unit]) -> Iterator[tuple[Any, ...]]:
+    return zip(*(record for unit in units for record in unit), strict=True)
+
+
+def holds(column: Column, value: Any) -> bool:
+    """Return whether a column may hold a value.
+
+    Examples
+    --------
+    >>> holds(Integers(low=0, high=9), 4), holds(Integers(low=0, high=9), 4.5)
+    (True, False)
+    """
+    if value is None or value != value:
+        return column.missing
+    match column:
+        case Integers(low=low, high=high):
+            return bool(low <= value <= high and math.floor(value) == value)
+        case Numbers(low=low, high=high):
+            return bool(low <= value <= high)
+        case Categories(values=values):
+            return value in values
+    return True

@@ -1,0 +1,231 @@
+"""Domains: what they refuse, what their datasets are made of, and how people write them."""
+
+import datetime
+import math
+import pickle
+
+import hypothesis.strategies as st
+import networkx
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpaudit.domains import Booleans, Categories, Dates, Domain, Integers, Numbers, Texts, domain_of
+from dpaudit.domains.special import special_values
+from dpaudit.errors import InvalidArgument
+
+FIRST, LAST = datetime.date(2020, 1, 1), datetime.date(2020, 12, 31)
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({"bounds": (1, 0)}, "bounds"),
+        ({"bounds": 3}, "bounds"),
+        ({"bounds": (0, math.nan)}, "bounds"),
+        ({"records": -1}, "records"),
+        ({"records": (4, 3)}, "records"),
+        ({"columns": 0}, "columns"),
+        ({"columns": {}}, "columns"),
+        ({"columns": {"age": int}}, "age"),
+        ({"columns": {"age": Integers()}, "norm": 1.0}, "norm"),
+        ({"columns": {"age": Integers()}, "labels": (0, 1)}, "labels"),
+        ({"norm": 0.0}, "norm"),
+        ({"labels": (1,)}, "labels"),
+        ({"users": 0}, "users"),
+        ({"nodes": 1}, "nodes"),
+        ({"nodes": 4, "bounds": (0, 1)}, "bounds"),
+        ({"form": "frame"}, "form"),
+    ],
+)
+def test_what_is_no_domain_is_refused_by_name(given, name):
+    with pytest.raises(InvalidArgument, match=f"^{name}: got"):
+        Domain(**given)
+
+
+@pytest.mark.parametrize(
+    ("given", "sizes"),
+    [
+        ({}, (1, 8)),
+        ({"records": 6}, (6, 6)),
+        ({"records": (2, 5)}, (2, 5)),
+        ({"nodes": 5}, (10, 10)),
+    ],
+)
+def test_sizes_are_those_that_are_written(given, sizes):
+    assert Domain(**given).sizes == sizes
+
+
+def built(domain, *records):
+    return domain.layout.build([(record,) for record in records])
+
+
+def test_a_dataset_is_of_the_form_that_the_domain_says():
+    assert built(Domain(bounds=(0, 1)), (0.5,), (1.0,)).tolist() == [0.5, 1.0]
+    assert built(Domain(bounds=(0, 9), integers=True), (3,)).dtype == np.int64
+    assert built(Domain(bounds=(0, 1), form="list"), (0.5,)) == [0.5]
+    assert built(Domain(bounds=(0, 1), columns=2), (0.5, 1.0)).shape == (1, 2)
+    assert built(Domain(bounds=(0, 1), columns=2)).shape == (0, 2)
+    features, labels = built(Domain(columns=2, labels=(-1, 1)), (0.5, 1.0, -1), (0.0, 0.0, 1))
+    assert features.tolist() == [[0.5, 1.0], [0.0, 0.0]]
+    assert labels.tolist() == [-1, 1]
+    dicts = Domain(columns={"age": Integers(), "sex": Categories()}, form="dicts")
+    assert built(dicts, (1, "a")) == [{"age": 1, "sex": "a"}]
+
+
+def test_a_table_has_the_types_that_its_columns_have_in_pandas():
+    columns = {
+        "age": Integers(low=0, high=120),
+        "gaps": Integers(missing=True),
+        "income": Numbers(missing=True),
+        "alive": Booleans(),
+        "born": Dates(first=FIRST, last=LAST),
+        "name": Texts(),
+    }
+    table = built(Domain(columns=columns), (3, None, math.nan, True, FIRST, "ab"))
+    assert [str(one) for one in table.dtypes][:4] == ["int64", "Int64", "float64", "bool"]
+    assert table["born"][0] == pd.Timestamp(2020, 1, 1)
+    assert table["gaps"].isna().all()
+    assert table["name"][0] == "ab"
+
+
+def test_users_have_several_records_each_and_a_graph_the_edges_that_are_there():
+    users = Domain(bounds=(0, 1), users=3)
+    table = users.layout.build([((0.5,), (1.0,)), ((0.0,),)])
+    assert table["user"].tolist() == [0, 0, 1]
+    assert table["value"].tolist() == [0.5, 1.0, 0.0]
+    graph = built(Domain(nodes=3), (True,), (False,), (True,))
+    assert sorted(graph.edges) == [(0, 1), (1, 2)]
+    assert networkx.number_of_nodes(graph) == 3
+
+
+@pytest.mark.parametrize("record", [(3.0, 4.0), (1e300, 1e300), (-1.0, 0.0), (0.0, 0.0)])
+def test_no_record_is_longer_than_the_norm_and_a_short_one_stays(record):
+    allowed = Domain(columns=2, norm=0.1).layout.allowed(record)
+    assert math.hypot(*allowed) <= 0.1
+    assert math.hypot(*allowed) == pytest.approx(min(0.1, math.hypot(*record)))
+    assert Domain(columns=2, norm=0.1).layout.allowed((0.06, 0.08)) == (0.06, 0.08)
+
+
+def test_labels_are_no_part_of_the_norm():
+    layout = Domain(columns=2, norm=1.0, labels=(-7, 7)).layout
+    assert layout.allowed((3.0, 4.0, 7)) == pytest.approx((0.6, 0.8, 7))
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"bounds": (0, 1), "records": 6}, Domain(bounds=(0, 1), records=6)),
+        (Domain(nodes=3), Domain(nodes=3)),
+    ],
+)
+def test_a_domain_is_read_as_it_is_written(given, expected):
+    assert domain_of(given) == expected
+
+
+def test_columns_are_read_from_a_json_schema_and_from_a_table():
+    schema = {"properties": {"age": {"type": "integer", "minimum": 3, "maximum": 9}}}
+    table = pd.DataFrame({"age": [3, 9]})
+    for given in (schema, table, {"columns": schema, "records": 2}):
+        (column,) = domain_of(given).layout.columns
+        assert (column.low, column.high) == (3, 9)
+
+
+@pytest.mark.parametrize("given", [3, "bounds", None, [0, 1]])
+def test_what_nobody_reads_is_refused_with_what_could_be_read(given):
+    with pytest.raises(InvalidArgument, match=r"domain: got .* expected a dpaudit.Domain"):
+        domain_of(given)
+
+
+def made(given, seed=0):
+    return domain_of(given).made(np.random.default_rng(seed))
+
+
+def test_a_function_and_a_strategy_make_examples_that_say_what_records_are():
+    domain = made(lambda rng: rng.uniform(2, 3, size=int(rng.integers(1, 5))))
+    (column,) = domain.layout.columns
+    assert 2 <= column.low < column.high <= 3
+    assert 1 <= domain.sizes[0] <= domain.sizes[1] <= 4
+    lists = made(st.lists(st.sampled_from(["a", "b"]), min_size=2, max_size=3))
+    assert set(lists.layout.columns[0].values) <= {"a", "b"}
+    assert lists.layout.build([(("b",),)]) == ["b"]
+
+
+def test_one_seed_makes_the_same_examples():
+    one, same, other = (made(lambda rng: rng.random(3), seed) for seed in (0, 0, 1))
+    assert np.array_equal(one.examples, same.examples)
+    assert not np.array_equal(one.examples, other.examples)
+
+
+def test_a_function_that_raises_is_named():
+    with pytest.raises(InvalidArgument, match=r"domain: got a function that raises KeyError"):
+        made(lambda rng: {}["a"])
+
+
+def test_a_domain_travels_as_its_fields():
+    for one in (Domain(bounds=(0, 1), records=3), Domain(nodes=4), Domain(columns=2, norm=1.0)):
+        assert one.layout.columns == pickle.loads(pickle.dumps(one)).layout.columns
+        assert pickle.loads(pickle.dumps(one)) == one
+
+
+@pytest.mark.parametrize(
+    ("given", "bounded"),
+    [
+        ({}, False),
+        ({"bounds": (0, 1)}, True),
+        ({"norm": 1.0, "columns": 2}, True),
+        ({"nodes": 3}, True),
+    ],
+)
+def test_whether_anybody_says_how_large_numbers_may_be(given, bounded):
+    assert Domain(**given).is_bounded is bounded
+
+
+@pytest.mark.parametrize(
+    ("column", "constants", "expected"),
+    [
+        (Numbers(low=0, high=1), [], [0, 1, 0.5]),
+        (Numbers(low=-2, high=2), [], [-2, 2, 0, 1, -1]),
+        (Integers(low=0, high=9), [], [0, 9, 4, 1, 8]),
+        (Integers(low=0, high=9), [5, 40], [0, 9, 4, 1, 8, 5, 6]),
+        (Booleans(), [], [False, True]),
+        (Booleans(missing=True), [], [False, True, None]),
+        (Categories(values=tuple(range(100))), [77, 400], [*range(12), 99, 77]),
+        (
+            Texts(longest=3, alphabet="xy"),
+            ["yx", "zz"],
+            ["", "x", "y", "xx", "yy", "xxx", "yyy", "yx"],
+        ),
+        (
+            Texts(longest=9, alphabet="x"),
+            [5],
+            ["", "x", "xx", "x" * 9, "x" * 8, "x" * 5, "x" * 4, "x" * 6],
+        ),
+    ],
+)
+def test_special_values_are_ends_and_what_code_compares_with(column, constants, expected):
+    assert special_values(column, constants) == expected
+
+
+def test_special_numbers_stand_on_either_side_of_a_constant_within_the_bounds():
+    found = special_values(Numbers(low=0, high=1), [0.3, 7.0])
+    assert {0.3, math.nextafter(0.3, 0), math.nextafter(0.3, 1)} <= set(found)
+    assert max(found) == 1
+    assert special_values(Numbers(low=0, high=1), [1.0])[-1] == math.nextafter(1.0, 0)
+
+
+def test_special_days_are_those_that_code_names_and_the_days_beside_them():
+    found = special_values(Dates(first=FIRST, last=LAST), ["2020-02-29", datetime.date(2031, 1, 1)])
+    assert found[:2] == [FIRST, LAST]
+    assert {
+        datetime.date(2020, 2, 28),
+        datetime.date(2020, 2, 29),
+        datetime.date(2020, 3, 1),
+    } <= set(found)
+    assert max(found) == LAST
+
+
+def test_a_missing_number_is_nan_and_another_missing_value_none():
+    assert math.isnan(special_values(Numbers(missing=True))[-1])
+    assert special_values(Texts(missing=True))[-1] is None
+    assert special_values(Integers(missing=True))[-1] is None
