@@ -99,7 +99,7 @@ def growing(stated, instance):
     holds = min(run.first) >= run.theta and min(run.growth) > 1 and is_connected(run.a)
     for _ in range(40):  # and what is left indeed is no less, as far as it is looked at
         run.step()
-        holds = holds and abs(run.mean() - mean) <= tail
+        holds = holds and abs(run.mean() - mean) <= tail + mp.mpf("1e-45")
     found = {"mean": mean, "best": best, "distance": left}
     return holds, left / (factor * tolerance), found
 
