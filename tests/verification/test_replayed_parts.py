@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from statistics import NormalDist
 from types import SimpleNamespace
 
 import pytest
@@ -302,6 +303,42 @@ def test_a_sum_of_what_is_none_fails(monkeypatch):
     assert found.failures == ("state", "event: a sum needs Gaussian noise in every number")
     normal = [[told(kind="normal")], [told(kind="normal", centre=1.0)]]
     assert by_event(monkeypatch, normal, kind="sum", steps=1.0).failures == ("state",)
+
+
+@pytest.mark.parametrize(
+    ("given", "fits"),
+    [
+        ({"kind": "laplace"}, False),
+        ({"post": "round"}, False),
+        ({"low": -9.0}, False),
+        ({"high": 9.0}, False),
+        ({"factor": 2.0 * (1 + 2e-9)}, False),
+        ({"factor": -2.0 * (1 + 2e-9)}, False),
+        ({"factor": 2.0 * (1 + 5e-10)}, True),
+        ({"factor": -2.0}, True),
+        ({}, True),
+    ],
+)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_sum_has_numbers_of_unrounded_gaussian_noise_of_one_scale(given, fits, sign):
+    plain = {"centre": 0.0, "factor": 2.0 * sign, "kind": "normal", "post": "", "error": 0.0}
+    usual, odd = _Law(**plain), _Law(**plain | given)
+    for own in ([[odd], [usual]], [[usual], [odd]], [[usual, odd], [usual, usual]]):
+        assert (replayed._no_sum(own) is None) is fits
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_half_space_is_as_far_apart_as_all_of_its_numbers(sign):
+    def law(centre, factor):
+        return _Law(centre, factor, "normal", "", 0.0)
+
+    own = [[law(1.0, 2.0), law(0.0, -4.0)], [law(0.0, 2.0 * sign), law(3.0, -4.0)]]
+    draw = ((KEY, 0, ""), (KEY, 0, ""))
+    conditions = tuple(_Condition(n, True, -0.5, draw, ("", "")) for n in range(2))
+    probable, other = replayed._sum(_Event("sum", 0, conditions), own)
+    apart = math.hypot(1.0 / 2.0, 3.0 / 4.0)
+    assert float(probable) == pytest.approx(NormalDist().cdf(0.5), rel=1e-12)
+    assert float(other) == pytest.approx(NormalDist().cdf(0.5 - apart), rel=1e-12)
 
 
 @pytest.mark.parametrize(

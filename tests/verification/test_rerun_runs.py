@@ -141,6 +141,24 @@ def test_every_run_is_on_its_line_or_at_the_end_of_the_clip():
         assert not accounted(np.round(right) + np.where(np.arange(30) == 7, wrong, 0), post="round")
 
 
+@pytest.mark.parametrize(
+    ("off", "post", "due"),
+    [
+        (0.9e-8 * 2.0, "", True),  # 1e-8 of the scale, and of every scale that a draw is out
+        (1.2e-8 * 2.0, "", False),
+        (1e-10, "round", False),  # a whole number is one, or another number
+        (-1e-10, "ceil", False),
+    ],
+)
+def test_a_number_is_off_by_so_much_of_its_scale(off, post, due):
+    z = np.zeros(3)
+    line, none = (0.0, -2.0), (None, None)
+    assert rerun_replay._accounted(line, none, z + off, z, post) is due
+    far = np.array([1.0, -3.0])
+    missed = off * (1 + np.abs(far))
+    assert rerun_replay._accounted(line, none, -2.0 * far + missed, far, "") is (abs(off) < 2e-8)
+
+
 def test_single_precision_is_seen_and_whole_numbers_are_none():
     assert rerun_replay._unit(Z) == 1e-13
     assert rerun_replay._unit(Z.astype(np.float32).astype(float)) == 6e-8
@@ -158,6 +176,31 @@ def test_a_line_explains_so_many_of_the_ordinary_runs(share, explained):
     assert rerun_replay._explained((3.0, -2.0), whole, Z, "round") is explained
     assert not rerun_replay._explained((3.0, 0.0), o, Z, "")
     assert not rerun_replay._explained((math.inf, -2.0), o, Z, "")
+
+
+@pytest.mark.parametrize("first", [1, 2, 25, 2**40])
+def test_runs_of_far_noise_are_others_than_those_that_spare_a_draw(monkeypatch, first):
+    asked = []
+
+    def once(function, data, seed, spared=frozenset()):
+        asked.append((data, seed, spared))
+        return run(call()), flattened([1.0])
+
+    monkeypatch.setattr(rerun_replay, "_run", once)
+    both = [KEY, 0, ""], [KEY, 1, ""]
+    task = {"data": ("own", "other"), "conditions": [[0, list(both), ["", ""]]]}
+    rerun_replay._laws(None, task, first)
+    for n, data in enumerate(("own", "other")):
+        plain = [seed for d, seed, spared in asked if d == data and not spared]
+        sparing = [seed for d, seed, spared in asked if d == data and spared]
+        assert plain[:24] == list(range(first, first + 24))
+        assert sum(seed < 0 for seed in plain) == 6
+        assert len(sparing) == 24
+        assert max(sparing) < 0
+        assert len({*plain, *sparing}) == 54
+        assert {s for d, _, s in asked if d == data and s} == {frozenset({(KEY, n)})}
+        # Both ends of the far draws: of two seeds that follow each other, one has each.
+        assert {seed % 2 for seed in plain[24:]} == {seed % 2 for seed in sparing} == {0, 1}
 
 
 # A declaration, and counts
@@ -292,7 +335,7 @@ def test_a_law_is_that_of_every_run():
     assert found["numbers"] == right.tolist()
     assert found["draws"] == Z.tolist()
     assert found["error"] == pytest.approx(
-        1e-15 * (np.abs(right[:24]).max() + np.abs(2.0 * Z[:24]).max()), rel=1e-6
+        1e-15 * (np.abs(right[:24]).max() + np.abs(2.0 * Z[:24]).max()), rel=1e-6, abs=0.0
     )
     assert of(np.clip(right, 1.0, 5.0))["low"] == 1.0
     assert of(np.round(right), post="round")["centre"] == 3.0

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+from dpaudit.auditing.canary_table import Table
 from dpaudit.errors import DataError
 from dpaudit.estimation import canaries as plans
 from dpaudit.reals import Real
@@ -144,3 +147,25 @@ def test_counts_that_are_not_those_of_the_scores_are_told():
     assert told(ranges=((4, 4), (5, 6))) == ["correct"]
     assert told(ranges=((2, 2), (5, 6))) == ["correct"]
     assert told(ranges=((3, 3), (6, 6))) == []
+
+
+@pytest.mark.parametrize("guesses", [(4, 11), (11, 4), (11,), (10, 11, 9)])
+def test_no_plan_has_more_guesses_than_the_scores_have_coins(guesses):
+    scores = Table(scores=np.arange(10.0), included=np.arange(10) % 2 == 0, group=None)
+    ends = tuple(min(10, size) for size in guesses)
+    stated = replace(_stated(document()), guesses=ends)
+    assert len(canaries._ranges(document(), stated, scores)) == len(guesses)
+    with pytest.raises(DataError, match=r"instance\.guesses: .*at most 10, as"):
+        canaries._ranges(document(), replace(stated, guesses=guesses), scores)
+
+
+def test_pairs_have_a_coin_for_two_scores():
+    coins = np.arange(10) % 2 == 0
+    scores = Table(scores=np.arange(10.0), included=coins, group=np.arange(10) // 2)
+    stated = replace(_stated(document()), design="pairs", guesses=(5,))
+    assert canaries._ranges(document(), stated, scores) == [(0, 0)]
+    with pytest.raises(DataError, match="expected at most 5"):
+        canaries._ranges(document(), replace(stated, guesses=(5, 6)), scores)
+    alone = replace(scores, group=None)
+    with pytest.raises(DataError, match="has no pairs"):
+        canaries._ranges(document(), stated, alone)
