@@ -469,6 +469,16 @@ def test_events_are_counted_where_a_total_leaves_room_and_a_number_has_no_law(
     assert parts["asked"] == asked
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "total", "counted"),
+    [(0.5, 0.6, True), (0.5, 0.5, False), (3.0, 2.0, False), (3.0, 3.0, False), (3.0, 3.1, True)],
+)
+def test_a_total_leaves_room_above_the_epsilon_that_is_claimed(parts, epsilon, total, counted):
+    parts["total"], parts["unread"] = total, ["x"]
+    compared(None, ((), ()), (side(1.0), side(1.0)), replace(ASKED, epsilon=epsilon))
+    assert ("guided" in parts["asked"]) is counted
+
+
 def test_what_releases_nothing_is_withheld_and_a_guided_proof_ends_it(parts):
     parts["nothing"] = "why"
     parts["guided"] = [Finding("counted event", "proof", "w", 2.0)]
