@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from dpaudit.neighbours import Pair, Side, relation
     from dpaudit.replaying.api import replay
     from dpaudit.report.schema import Result
+    from dpaudit.search.sensitivity import sensitivity
     from dpaudit.verification.drawn import Reader
     from dpaudit.verification.judge import Verdict
     from dpaudit.verification.judge import verify_file as verify
@@ -133,6 +134,7 @@ _HOME = {
     "proved_guarantee": "accounting.proved",
     "relation": "neighbours",
     "replay": "replaying.api",
+    "sensitivity": "search.sensitivity",
     "verify": "verification.judge:verify_file",
 }
 
@@ -201,6 +203,7 @@ __all__ = [
     "proved_guarantee",
     "relation",
     "replay",
+    "sensitivity",
     "verify",
 ]
 

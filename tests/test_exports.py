@@ -244,6 +244,9 @@ USES = {
         dpaudit.proved_guarantee(noisy(dpaudit.GaussianRelease)).epsilon(1e-5) > 0
     ),
     "relation": lambda: dpaudit.relation("replace-label").name == "replace-label",
+    "sensitivity": lambda: (
+        float(dpaudit.sensitivity(sum, {"bounds": (0, 1), "records": 2}, "replace-record")) == 1
+    ),
     "replay": lambda: (
         dpaudit.replay(noisy_sum, np.zeros(1), np.ones(1), epsilon=0.5).verdict == "refuted"
     ),

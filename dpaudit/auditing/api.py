@@ -24,7 +24,7 @@ from dpaudit.auditing.found_pairs import found_in
 from dpaudit.auditing.plan import Call, Code
 from dpaudit.auditing.release import Release, proof_of
 from dpaudit.auditing.run import run_case
-from dpaudit.domains import domain_of
+from dpaudit.domains import Domain, domain_of
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.execution import Executor, stream
 from dpaudit.extension.case import PrivacyCase, Proof
@@ -218,7 +218,9 @@ def audit(
             "confidence": confidence,
             "seed": seed,
             **_given(form=form, read=read, observe=observe, ignore=ignore, fresh=fresh),
-            **_given(domain=domain, bounds=bounds, release=release, distinguisher=distinguisher),
+            **_given(
+                domain=_written(domain), bounds=bounds, release=release, distinguisher=distinguisher
+            ),
             **({} if estimator == "auto" else {"estimator": estimator}),
             **({"until_refuted": True} if until_refuted else {}),
             "looks": settings.looks,
@@ -267,15 +269,8 @@ def _found_in(
 ) -> tuple[list[Candidate], tuple[str, ...]]:
     if neighbour is not None:
         raise InvalidArgument("domain", Shown("a domain and a neighbour"), "one of the two")
-    return found_in(
-        mechanism,
-        domain_of(domain),
-        relation,
-        dataset=dataset,
-        isolation=isolation,
-        reading=reading,
-        seed=seed,
-    )
+    placed = isolated(mechanism, isolation or Isolation(), reading)
+    return found_in(placed, domain_of(domain), relation, dataset=dataset, seed=seed)
 
 
 def _counting_from_now(executor: Executor | None) -> Executor:
@@ -295,6 +290,12 @@ def _given(**arguments: Any) -> dict[str, Any]:
     return {
         name: Code(one.__name__) if hasattr(one, "__name__") else one for name, one in shown.items()
     }
+
+
+def _written(domain: Any) -> Any:
+    """Return a domain as the call that repeats an audit has it: what is long has a name alone."""
+    short = domain is None or isinstance(domain, Mapping | Domain)
+    return domain if short else Code("domain")
 
 
 def _named(relation: Any) -> Any:

@@ -6,13 +6,13 @@ from typing import Any
 
 from dpaudit.domains import Domain
 from dpaudit.errors import InvalidArgument, Shown
-from dpaudit.laws.isolated import Isolated, Isolation, isolated
-from dpaudit.laws.observed import Reading
+from dpaudit.laws.isolated import Isolated, Placed
 from dpaudit.laws.searches import search_with
 from dpaudit.neighbours import Relation
 from dpaudit.neighbours.candidates import Candidate
 from dpaudit.search.engine import CALLS, Found, Search
 from dpaudit.search.space import Space, space_of
+from dpaudit.search.writing import written
 
 _UNBOUNDED = (
     "Nobody says how large numbers may be: the pair was looked for among numbers up to a million."
@@ -20,20 +20,27 @@ _UNBOUNDED = (
 
 
 def found_in(
-    mechanism: Any,
+    placed: Placed,
     domain: Domain,
     relation: Relation | str | None,
     *,
     dataset: Any = None,
-    isolation: Isolation | None = None,
-    reading: Reading,
     seed: int,
     calls: int = CALLS,
 ) -> tuple[list[Candidate], tuple[str, ...]]:
     """Return the pairs that a search found, the best first, and what is to be said of it.
 
-    The search has processes of its own, which end with it: code that keeps what it drew keeps
-    nothing of the noise that was frozen.
+    Parameters
+    ----------
+    placed
+        The mechanism in processes of its own, which end with the search: code that keeps what it
+        drew keeps nothing of the noise that was frozen.
+    domain, relation
+        What datasets may be, and what makes two of them neighbours.
+    dataset
+        Where the search starts.
+    seed, calls
+        One seed finds the same; how often the mechanism may be called.
 
     Raises
     ------
@@ -45,12 +52,13 @@ def found_in(
     made = domain.made(_generator(seed))
     space = space_of(made, relation, dataset=dataset)
     name = relation if isinstance(relation, str) else relation.name
-    found = _searched(mechanism, made, name, dataset, calls, seed, isolation, reading)
+    found = _searched(placed, made, name, dataset, calls, seed)
     if not found.found:
         shown = Shown("a domain all of whose pairs look the same")
         raise InvalidArgument("domain", shown, "one in which some output depends on the data")
     notes = () if found.is_bounded else (_UNBOUNDED,)
-    return [_candidate(one, found, space) for one in found.found], notes
+    is_ours = dataset is None and not made.examples
+    return [_candidate(one, found, space, is_ours) for one in found.found], notes
 
 
 def _generator(seed: int) -> Any:
@@ -62,16 +70,8 @@ def _generator(seed: int) -> Any:
 
 
 def _searched(
-    mechanism: Any,
-    domain: Domain,
-    relation: str,
-    dataset: Any,
-    calls: int,
-    seed: int,
-    isolation: Isolation | None,
-    reading: Reading,
+    placed: Placed, domain: Domain, relation: str, dataset: Any, calls: int, seed: int
 ) -> Search:
-    placed = isolated(mechanism, isolation or Isolation(), reading)
     if placed.elsewhere is not None:
         placed = placed._replace(mechanism=placed.elsewhere())
     if not isinstance(placed.mechanism, Isolated):
@@ -82,11 +82,15 @@ def _searched(
         placed.mechanism.crew.close()
 
 
-def _candidate(one: Found, search: Search, space: Space) -> Candidate:
+def _candidate(one: Found, search: Search, space: Space, is_ours: bool) -> Candidate:
     what = {
         "movement": f"centres of noise are {one.moved:.4g} scales apart",
         "raw": "a value that no noise reaches is another",
         "structure": "outputs have another structure",
     }.get(one.kind, "outputs differ")
     said = f"found by a search that looked at {search.pairs} pairs of the domain; {what}"
-    return Candidate(space.pair(one.place), said)
+    pair = space.pair(one.place)
+    sides = [written(side) for side in (pair.dataset, pair.neighbour)]
+    if is_ours and None not in sides:  # nobody's records
+        said += f"; dataset = {sides[0]}, neighbour = {sides[1]}"
+    return Candidate(pair, said)

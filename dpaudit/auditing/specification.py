@@ -22,9 +22,11 @@ import dpaudit.auditing.claims as claims
 from dpaudit.auditing.api import DEFAULT_TRIALS, made_from, own_case
 from dpaudit.auditing.arrays import read_array
 from dpaudit.auditing.beside import require_reachable
+from dpaudit.auditing.found_pairs import found_in
 from dpaudit.auditing.plan import Plan
 from dpaudit.auditing.release import proof_of
 from dpaudit.auditing.run import Prepared
+from dpaudit.domains import domain_of
 from dpaudit.errors import DataError, InvalidArgument, Shown, shorten
 from dpaudit.execution import importable
 from dpaudit.extension.models import given_settings, with_settings
@@ -253,6 +255,8 @@ def _pairs(
 ) -> tuple[list[Pair[Any]] | list[Candidate], FoundPair]:
     """Return the one pair, or all candidates, and the first with what was read of its relation."""
     given = specification.pairs
+    if specification.own.domain is not None:
+        return _in_domain(specification, settings, path, isolation)
     if given is None and not _is_one_pair(specification) and specification.own.relation is not None:
         records = _records("dataset", specification.own.dataset, path)
         trials = settings.trials or DEFAULT_TRIALS
@@ -281,6 +285,31 @@ def _pairs(
         ]
         both = [found_pair(p, q, specification.own.relation) for p, q in records]
     return [one.pair for one in both], both[0]
+
+
+def _in_domain(
+    specification: MechanismAudit, settings: Settings, path: Path, isolation: Isolation
+) -> tuple[list[Candidate], FoundPair]:
+    """Return the pairs that a search finds in the domain, and the first with what is to be said."""
+    own = specification.own
+    others = {
+        "neighbour": own.neighbour,
+        "pair": specification.pair,
+        "pairs": specification.pairs,
+        "bounds": own.bounds,
+    }
+    for name, one in others.items():
+        if one is not None:
+            raise InvalidArgument(name, Shown("both"), f"either {name} or domain")
+    dataset = None if own.dataset is None else _records("dataset", own.dataset, path)
+    found, said = found_in(
+        referred(specification.mechanism, isolation, specification.reading),
+        domain_of(own.domain),
+        own.relation,
+        dataset=dataset,
+        seed=settings.seed,
+    )
+    return found, FoundPair(found[0].pair, " ".join(said) or None)
 
 
 def _pair(specification: MechanismAudit, path: Path, isolation: Isolation) -> FoundPair:

@@ -96,6 +96,8 @@ class Domain:
         for name in ("users", "nodes"):
             if getattr(self, name) is not None:
                 check.integer(name, getattr(self, name), least=1 if name == "users" else 2)
+        if self.records is not None and not isinstance(self.records, int):
+            object.__setattr__(self, "records", tuple(self.records))
         if self.labels is not None and len(set(self.labels)) < 2:
             raise InvalidArgument("labels", list(self.labels), "at least two different ones")
         self._refuse_both()

@@ -132,6 +132,8 @@ def _series(cells: list[Any], column: Column) -> Any:
             return pandas.Series(cells, dtype="boolean" if column.missing else "bool")
         case Dates():
             return pandas.Series(pandas.to_datetime(cells))
+        case Categories(values=values):
+            return pandas.Series(pandas.Categorical(cells, categories=list(values)))
     return pandas.Series(cells, dtype=object)
 
 

@@ -65,8 +65,9 @@ def _of_mapping(given: Mapping[str, Any]) -> Domain:
         known = f"some of {', '.join(_FIELDS)}"
         raise InvalidArgument("domain", Shown(", ".join(map(str, unknown))), known)
     columns = given.get("columns")
-    if isinstance(columns, Mapping) and "properties" in columns:
-        return Domain(**{**given, "columns": Schema.from_json(columns)})
+    if isinstance(columns, Mapping) and any(isinstance(one, Mapping) for one in columns.values()):
+        schema = columns if "properties" in columns else {"properties": columns}
+        return Domain(**{**given, "columns": Schema.from_json(schema)})
     return Domain(**given)
 
 

@@ -301,6 +301,14 @@ class OwnSettings:
         "Of numbers in neighbours that are made; may be given for each column",
         doors=_OWN | {Door.REPLAY},
     )
+    domain: Any = setting(
+        None,
+        Kind.PARAMETERS,
+        Group.DATA,
+        "What datasets may be, in place of a neighbour: bounds=[0,1], records=6, columns, norm, "
+        "labels, users, nodes",
+        doors=_OWN,
+    )
     form: str | None = setting(
         None,
         Kind.WORD,

@@ -90,7 +90,7 @@ class Auditor:
         return f"<dp_audit at {self.confidence!r} confidence>"
 
     def __call__(
-        self, mechanism: Any, dataset: Any, neighbour: Any = None, **options: Any
+        self, mechanism: Any, dataset: Any = None, neighbour: Any = None, **options: Any
     ) -> Result:
         """Audit a mechanism; fail the test if its claim is refuted, or nothing can be said of it.
 

@@ -26,7 +26,7 @@ def wrong_marker(marks: Sequence[pytest.Mark]) -> str | None:
     >>> wrong_marker([pytest.mark.dp(epsilon=1).mark])
     >>> print(wrong_marker([pytest.mark.dp(epsilom=1).mark]))
     dp(epsilom=...): expected one of: epsilon, delta, trials, estimator, distinguisher, \
-until_refuted, time, relation, bounds, form, read, observe, ignore, fresh, claim, audits; \
+until_refuted, time, relation, bounds, domain, form, read, observe, ignore, fresh, claim, audits; \
 did you mean 'epsilon'?
     """
     known = (*KNOWN, AUDITS)

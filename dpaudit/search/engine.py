@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from numpy.random import Generator, default_rng
 
@@ -15,7 +15,7 @@ from dpaudit.neighbours.cells import value_key
 from dpaudit.neighbours.tables import Relation
 from dpaudit.search import climbing, making
 from dpaudit.search.constants import constants_of
-from dpaudit.search.showing import NOTHING, Kind, Showing, Shown, showing
+from dpaudit.search.showing import NOTHING, Kind, Shown, showing
 from dpaudit.search.space import Place, Space, space_of
 
 CALLS = 2_000
@@ -102,11 +102,41 @@ def search(
     made = domain.made(default_rng(seed))
     space = space_of(made, relation, dataset=dataset, constants=constants_of(read))
     with showing(function, read, calls) as shows:
-        return _Hunt(space, shows, rng).result()
+        return Hunt(space, shows, rng).result()
 
 
-class _Hunt:
-    def __init__(self, space: Space, shows: Showing, rng: Generator) -> None:
+class Sight(Protocol):
+    """What looks at pairs, and counts its calls."""
+
+    runs: int
+    most: int
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no call is left."""
+        ...
+
+    def first(self, dataset: Any) -> Any:
+        """Return what is seen of a dataset."""
+        ...
+
+    def of(self, first: Any, neighbour: Any) -> Shown:
+        """Return what is seen of a dataset and a neighbour."""
+        ...
+
+
+class Hunt:
+    """A search under way.
+
+    Parameters
+    ----------
+    space, sight
+        Where pairs are looked for, and what looks at them.
+    rng
+        Makes pairs.
+    """
+
+    def __init__(self, space: Space, shows: Sight, rng: Generator) -> None:
         self.space, self.shows, self.rng = space, shows, rng
         self.some: list[Unit] = making.units(space, rng)
         self.seen: dict[Any, Shown] = {}
@@ -133,6 +163,7 @@ class _Hunt:
         return self.shows.of(self.first[known], pair.neighbour)
 
     def result(self) -> Search:
+        """Return what is found: of made pairs, and by ascent from the best."""
         made = int(_MADE * self.shows.most)
         for place in making.in_turn(self.space, self.some, self.rng):
             if self.shows.runs >= made:

@@ -6,13 +6,17 @@ from typing import Any
 
 import dpaudit._validate as check
 from dpaudit.auditing.api import Sample, own_case
+from dpaudit.auditing.found_pairs import found_in
 from dpaudit.auditing.plan import Call
 from dpaudit.auditing.run import audit_case
-from dpaudit.errors import InvalidArgument
+from dpaudit.domains import domain_of
+from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
+from dpaudit.laws.isolated import Isolation, isolated
 from dpaudit.laws.mechanism import Mechanism
-from dpaudit.neighbours import Pair
+from dpaudit.neighbours import Pair, Relation
+from dpaudit.neighbours.candidates import Candidate
 from dpaudit.records import stray
 from dpaudit.report.formatting import number
 from dpaudit.report.schema import Result
@@ -23,10 +27,12 @@ CONFIDENCE = 1 - 1e-6
 
 def assert_not_refuted(
     mechanism: Mechanism[Any] | Sample,
-    pair: Pair[Any],
-    epsilon: float,
+    pair: Pair[Any] | None = None,
+    epsilon: float | None = None,
     delta: float = 0.0,
     *,
+    domain: Any = None,
+    relation: Relation | str | None = None,
     trials: int = 10_000,
     confidence: float = CONFIDENCE,
     seed: int = 0,
@@ -47,7 +53,10 @@ def assert_not_refuted(
     pair
         The neighbours it is run on.
     epsilon, delta
-        The claimed guarantee.
+        The claimed guarantee; epsilon has no default.
+    domain, relation
+        In place of a pair: what datasets may be (`dpaudit.domains.domain_of`), and what makes two
+        of them neighbours. The worst pair is looked for.
     trials
         Certifying transcripts on each side; at least 100.
     confidence
@@ -104,8 +113,9 @@ confidence=0.999999, seed=0, unit=...)
       next: another seed should refute it too; then compare the noise scale with the sensitivity \
 (assert_sensitivity), or claim less
     """
-    if not isinstance(pair, Pair):
-        raise InvalidArgument("pair", stray(pair), "a dpaudit.Pair")
+    if epsilon is None:
+        raise InvalidArgument("epsilon", None, "the epsilon that is claimed: no default")
+    found, said = _pairs(mechanism, pair, domain, relation, seed)
     settings = Settings(
         epsilon=epsilon,
         delta=delta,
@@ -117,7 +127,9 @@ confidence=0.999999, seed=0, unit=...)
     )
     case, statement = own_case(
         mechanism,
-        pair,
+        found[0].pair,
+        candidates=found if domain is not None else (),
+        notes=said,
         claimed=ApproximateDP(settings.epsilon, settings.delta),
         source="the test",
         data="given by the test",
@@ -128,6 +140,19 @@ confidence=0.999999, seed=0, unit=...)
     if result.verdict == "refuted":
         raise AssertionError(_refuted(result))
     return result
+
+
+def _pairs(
+    mechanism: Any, pair: Any, domain: Any, relation: Any, seed: int
+) -> tuple[list[Candidate], tuple[str, ...]]:
+    """Return the pair, or those that a search finds in a domain."""
+    if domain is None:
+        if not isinstance(pair, Pair):
+            raise InvalidArgument("pair", stray(pair), "a dpaudit.Pair, or a domain in its place")
+        return [Candidate(pair, "given by the test")], ()
+    if pair is not None:
+        raise InvalidArgument("domain", Shown("a domain and a pair"), "one of the two")
+    return found_in(isolated(mechanism, Isolation()), domain_of(domain), relation, seed=seed)
 
 
 def _repeat(settings: Settings) -> Call:

@@ -25,10 +25,10 @@ from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, MechanismError, Shown
 from dpaudit.neighbours import Pair, Table, compare
 from dpaudit.records import Record
+from dpaudit.search.norms import Norm, norm_of
 from dpaudit.verdicts import judge
 
 Query = Callable[[Any], Any]
-Norm = Callable[[Array], float]
 Bound = float | Callable[[Pair[Any]], float]
 
 # What rounding may add to a movement, in units of the answers' last place.
@@ -147,7 +147,7 @@ def assert_sensitivity(
     check.integer("max_examples", max_examples, least=1)
     if not isinstance(derandomize, bool):
         raise InvalidArgument("derandomize", derandomize, "True or False")
-    name, chosen = _norm(norm)
+    name, chosen = norm_of(norm)
 
     def measure(pair: Pair[Any]) -> _Movement:
         return _measured(query, bound, chosen, pair)
@@ -161,23 +161,6 @@ def assert_sensitivity(
         if violation is not None:
             raise AssertionError(_message(violation, name, made_up))
     return best
-
-
-def _norm(given: object) -> tuple[str, Norm]:
-    norms: dict[str, Norm] = {
-        "l1": lambda difference: float(np.abs(difference).sum()),
-        "l2": _euclidean,
-        "linf": lambda difference: float(np.abs(difference).max(initial=0.0)),
-    }
-    if callable(given):
-        return "norm of the test's own", given
-    name = check.choice("norm", given, tuple(norms))
-    return name, norms[name]
-
-
-def _euclidean(difference: Array) -> float:
-    largest = float(np.abs(difference).max(initial=0.0))  # its square may not be a number
-    return largest * float(np.linalg.norm(difference.ravel() / largest)) if largest else 0.0
 
 
 def _measured(query: Query, bound: Bound, norm: Norm, pair: Pair[Any]) -> _Movement:

@@ -1,0 +1,152 @@
+"""How far a query moves between neighbours of a domain: at least."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import default_rng
+
+import dpaudit._validate as check
+from dpaudit._typing import Array
+from dpaudit.domains.reading import domain_of
+from dpaudit.errors import InvalidArgument, MechanismError
+from dpaudit.neighbours.tables import Pair, Relation
+from dpaudit.search.constants import constants_of
+from dpaudit.search.engine import CALLS, Hunt
+from dpaudit.search.norms import Norm, norm_of
+from dpaudit.search.showing import NOTHING, Shown
+from dpaudit.search.space import space_of
+
+_ROUNDING = 16 * float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """The largest movement of a query that a search found: no bound, but a lower end of it.
+
+    Parameters
+    ----------
+    at_least
+        The movement.
+    norm
+        Of which norm.
+    pair
+        The neighbours between which it moves so far; None if it never moved.
+    pairs
+        At how many pairs the search looked.
+    """
+
+    at_least: float
+    norm: str
+    pair: Pair[Any] | None
+    pairs: int
+
+    def __float__(self) -> float:
+        return self.at_least
+
+    def __str__(self) -> str:
+        return f"at least {self.at_least:.9g} ({self.norm}), of {self.pairs} pairs"
+
+
+class _First(NamedTuple):
+    dataset: Any
+    answer: Array
+
+
+class _Measure:
+    """Looks at pairs: how far a query moves, less what rounding explains."""
+
+    def __init__(self, query: Callable[[Any], Any], norm: Norm, most: int) -> None:
+        self.query, self.norm, self.most, self.runs = query, norm, most, 0
+
+    @property
+    def is_over(self) -> bool:
+        return self.runs >= self.most
+
+    def first(self, dataset: Any) -> _First:
+        return _First(dataset, self._answer(dataset))
+
+    def of(self, first: _First, neighbour: Any) -> Shown:
+        there = self._answer(neighbour)
+        if there.shape != first.answer.shape:
+            raise MechanismError(
+                f"query: answers of shapes {first.answer.shape} and {there.shape} on neighbours, "
+                "expected the same shape on both"
+            )
+        moved = check.non_negative("norm", self.norm(first.answer - there))
+        largest = self.norm(np.maximum(np.abs(first.answer), np.abs(there)))
+        if moved <= _ROUNDING * largest:
+            return NOTHING
+        return Shown(moved, "movement", moved)
+
+    def _answer(self, dataset: Any) -> Array:
+        self.runs += 1
+        answer = self.query(dataset)
+        try:
+            return np.atleast_1d(check.finite_array("answer", answer, ndim=np.ndim(answer)))
+        except InvalidArgument as error:
+            raise MechanismError(f"query: {error}") from None
+
+
+def sensitivity(
+    query: Callable[[Any], Any],
+    domain: Any,
+    relation: Relation | str,
+    norm: str | Norm = "l2",
+    *,
+    dataset: Any = None,
+    calls: int = CALLS,
+    seed: int = 0,
+) -> Sensitivity:
+    """Return the largest movement of a query between neighbours that a search finds.
+
+    A search finds lower ends: the sensitivity is at least this.
+
+    Parameters
+    ----------
+    query
+        Takes a dataset; returns a number or an array, of one shape for all datasets.
+    domain, relation
+        What datasets may be, as `dpaudit.domains.domain_of` takes it, and what makes two of them
+        neighbours.
+    norm
+        ``l1``, ``l2`` or ``linf`` of all entries of the difference, or a function of it.
+    dataset
+        Where the search starts.
+    calls
+        How often the query may be called.
+    seed
+        One seed gives one result.
+
+    Returns
+    -------
+    Sensitivity
+        With the pair; ``float()`` of it is the movement.
+
+    Raises
+    ------
+    InvalidArgument
+        An argument is not what is described here.
+    MechanismError
+        The query's answers are of different shapes, or are not finite.
+
+    Examples
+    --------
+    >>> found = sensitivity(np.mean, dict(bounds=(0, 1), records=4), "replace-record")
+    >>> found.at_least, found.norm, found.pair.relation.name
+    (0.25, 'l2', 'replace-record')
+    """
+    if not callable(query):
+        raise InvalidArgument("query", query, "a function of a dataset")
+    name, measured = norm_of(norm)
+    check.integer("calls", calls, least=2)
+    made = domain_of(domain).made(default_rng(seed))
+    space = space_of(made, relation, dataset=dataset, constants=constants_of(query))
+    found = Hunt(space, _Measure(query, measured, calls), default_rng(seed)).result()
+    if not found.found:
+        return Sensitivity(0.0, name, None, found.pairs)
+    best = found.found[0]
+    return Sensitivity(best.moved, name, space.pair(best.place), found.pairs)

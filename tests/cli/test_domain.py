@@ -1,0 +1,28 @@
+"""Audits of a domain, from the command line and from a file."""
+
+SOURCE = """
+def noisy_sum(data, rng):
+    return float(sum(data)) + rng.laplace(scale=0.5)
+"""
+
+
+def test_the_command_line_takes_a_domain(tmp_path, monkeypatch, dpaudit):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(SOURCE)
+    words = ("audit", "mine.py:noisy_sum", "--domain", "bounds=[0,1]", "--domain", "records=6")
+    ended = dpaudit(*words, "--relation", "replace-record", "--epsilon", "1", "--trials", "2000")
+    assert ended.status == 1, ended.err
+    assert "refuted" in ended.out
+
+
+def test_a_file_of_audits_takes_a_domain_of_a_table(tmp_path, monkeypatch, dpaudit):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(
+        "def count(t, rng):\n    return (t['age'] > 65).sum() + rng.laplace(scale=0.5)\n"
+    )
+    (tmp_path / "a.toml").write_text(
+        '[audit]\nmechanism = "mine:count"\nrelation = "add-remove-record"\nepsilon = 1.0\n'
+        "trials = 2000\n[audit.domain]\nrecords = [1, 4]\n"
+        'columns.age = {type = "integer", minimum = 0, maximum = 120}\n'
+    )
+    assert dpaudit("audit", "a.toml").status == 1

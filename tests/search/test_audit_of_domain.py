@@ -1,0 +1,102 @@
+"""Audits of a domain, with no dataset at all, at every door."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpaudit
+from dpaudit.errors import InvalidArgument
+from dpaudit.laws.isolated import Isolation
+from dpaudit.neighbours.tables import Pair
+
+SIX = {"bounds": (0, 1), "records": 6}
+HERE = {"isolation": Isolation(in_process=True)}
+
+
+def noisy_sum(scale):
+    def release(data, rng):
+        return float(np.sum(data)) + rng.laplace(scale=scale)
+
+    return release
+
+
+def audited(function, **given):
+    sound = {"domain": SIX, "relation": "replace-record", "epsilon": 1.0, "trials": 1000, **HERE}
+    return dpaudit.audit(function, **{**sound, **given})
+
+
+def test_a_claim_falls_on_a_pair_that_was_found():
+    result = audited(noisy_sum(0.5))
+    assert result.verdict == "refuted"
+    assert 1 < result.measured.lower < 2
+    assert any("found by a search" in one and "np.array([" in one for one in result.notes)
+
+
+def test_a_true_claim_is_not_refuted():
+    result = audited(noisy_sum(1.0), confidence=0.999999)
+    assert result.verdict == "not refuted"
+    assert result.measured.lower > 0.5
+
+
+def test_records_that_were_given_are_not_written():
+    result = audited(noisy_sum(0.5), dataset=np.linspace(0.1, 0.2, 6))
+    assert result.verdict == "refuted"
+    assert not any("np.array([" in one for one in result.notes)
+
+
+def test_a_domain_without_bounds_is_said_to_have_none():
+    result = audited(noisy_sum(0.5), domain={"records": 3})
+    assert result.verdict == "refuted"
+    assert any("Nobody says how large numbers may be" in one for one in result.notes)
+
+
+def test_code_keeps_nothing_of_the_noise_of_the_search():
+    kept = {}
+
+    def release(data, rng):
+        kept.setdefault("noise", []).append(rng.laplace())
+        return float(np.sum(data)) + kept["noise"][-1]
+
+    result = audited(release, confidence=0.999999, isolation=None)
+    assert result.verdict == "not refuted"
+    assert kept == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({"neighbour": np.zeros(6), "dataset": np.zeros(6)}, "domain"),
+        ({"relation": None}, "relation"),
+        ({"domain": {"bound": 1}}, "domain"),
+        ({"dataset": np.zeros(5)}, "dataset"),
+    ],
+)
+def test_what_contradicts_a_domain_is_refused(given, name):
+    with pytest.raises(InvalidArgument, match=f"^{name}: got"):
+        audited(noisy_sum(1.0), **given)
+
+
+def test_a_function_of_no_data_has_no_pair():
+    with pytest.raises(InvalidArgument, match=r"domain: got a domain all of whose pairs look the"):
+        audited(lambda data, rng: rng.laplace())
+
+
+def test_an_assertion_takes_a_domain():
+    from dpaudit.testing import assert_not_refuted
+
+    given = {"domain": SIX, "relation": "replace-record", "epsilon": 1.0, "trials": 2000}
+    assert assert_not_refuted(noisy_sum(1.0), **given).verdict == "not refuted"
+    with pytest.raises(AssertionError, match="refuted at delta = 0"):
+        assert_not_refuted(noisy_sum(0.4), **given)
+    pair = Pair(np.zeros(2), np.ones(2) * [0, 1], dpaudit.relation("replace-record"))
+    with pytest.raises(InvalidArgument, match="domain"):
+        assert_not_refuted(noisy_sum(1.0), pair, **given)
+
+
+def test_a_table_of_pandas_is_a_domain():
+    table = pd.DataFrame({"age": [20, 90], "sex": ["f", "m"]})
+
+    def release(data, rng):
+        return float((data["age"] > 65).sum()) + rng.laplace(scale=0.5)
+
+    assert audited(release, domain=table, relation="add-remove-record").verdict == "refuted"

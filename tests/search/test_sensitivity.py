@@ -1,0 +1,89 @@
+"""`dpaudit.sensitivity`: at least the movement of the pair that it names."""
+
+import numpy as np
+import pytest
+
+import dpaudit
+from dpaudit.errors import InvalidArgument, MechanismError
+
+FOUR = {"bounds": (-1, 1), "records": 4}
+
+
+def sums(data):
+    return np.array([data.sum(), -2 * data.sum()])
+
+
+@pytest.mark.parametrize(
+    ("norm", "expected"),
+    [("l1", 6), ("l2", 2 * 5**0.5), ("linf", 4), (lambda moved: float(moved[0] ** 2), 4)],
+)
+def test_the_movement_is_measured_in_the_norm_that_is_named(norm, expected):
+    found = dpaudit.sensitivity(sums, FOUR, "replace-record", norm)
+    assert float(found) == found.at_least == pytest.approx(expected)
+    assert not callable(norm) or found.norm == "norm of the test's own"
+
+
+def test_the_movement_is_that_of_the_pair():
+    found = dpaudit.sensitivity(np.median, FOUR, "replace-record")
+    assert isinstance(found.pair, dpaudit.Pair)
+    moved = abs(np.median(found.pair.dataset) - np.median(found.pair.neighbour))
+    assert found.at_least == moved == 1
+    assert str(found).startswith("at least 1 (l2), of ")
+
+
+def test_what_never_moves_has_no_pair():
+    found = dpaudit.sensitivity(len, FOUR, "replace-record")
+    assert (found.at_least, found.pair) == (0.0, None)
+    assert found.pairs > 10
+
+
+def test_rounding_is_no_movement():
+    found = dpaudit.sensitivity(lambda x: 1e9 + 1e-12 * x[0], FOUR, "replace-record")
+    assert found.pair is None
+
+
+def test_the_query_is_called_no_more_than_it_may_be():
+    seen = []
+    dpaudit.sensitivity(lambda x: seen.append(1) or x.var(), FOUR, "replace-record", calls=60)
+    assert 40 < len(seen) <= 62
+
+
+def test_a_dataset_that_is_given_is_looked_at():
+    lock = np.array([0.25, -0.125])
+
+    def query(x):
+        return float((x == lock).sum() == 1)
+
+    given = {"dataset": lock, "calls": 300}
+    assert dpaudit.sensitivity(query, {**FOUR, "records": 2}, "replace-record", **given).pair
+    with pytest.raises(InvalidArgument, match=r"dataset: got 2 records"):
+        dpaudit.sensitivity(query, FOUR, "replace-record", **given)
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        (lambda x: np.zeros(int(x[0] > 0) + 1), "of shapes"),
+        (lambda x: float("nan"), "query: answer"),
+        (lambda x: "text", "query: answer"),
+    ],
+)
+def test_answers_that_nobody_can_subtract_are_named(query, words):
+    with pytest.raises(MechanismError, match=words):
+        dpaudit.sensitivity(query, FOUR, "replace-record")
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({"query": 3}, "query"),
+        ({"norm": "l3"}, "norm"),
+        ({"domain": 7}, "domain"),
+        ({"relation": "replace"}, "relation"),
+        ({"calls": 0}, "calls"),
+    ],
+)
+def test_bad_arguments_are_named(given, name):
+    sound = {"query": len, "domain": FOUR, "relation": "replace-record"}
+    with pytest.raises(dpaudit.DpauditError, match=name):
+        dpaudit.sensitivity(**{**sound, **given})
