@@ -150,7 +150,7 @@ def _delta_ends(mu: Fraction, epsilon: Fraction) -> tuple[float, float]:
     return low, top
 
 
-_BITS, _FAR = (128, 512, 2048), 2**20
+_BITS, _FAR = (128, 512, 2048), 2**19
 
 
 def _profile(mu: Fraction, epsilon: Fraction) -> arb:

@@ -89,7 +89,7 @@ class ApproximateDP(Guarantee):
     def trade_off(self, false_positive_rate: float) -> float:
         """Return the least false-negative rate: two lines and zero."""
         rate = fraction("false_positive_rate", false_positive_rate)
-        power = math.exp(min(self.at_epsilon, 700)) * rate
+        power = _times_exp(rate, self.at_epsilon)
         steep = rounding.below(1 - self.at_delta - power, power * (1 + self.at_epsilon))
         shallow = math.exp(-self.at_epsilon) * (1 - self.at_delta - rate)
         off = math.exp(-self.at_epsilon) * (1 + self.at_epsilon)
@@ -105,9 +105,8 @@ class ApproximateDP(Guarantee):
         if self.at_delta == 0:
             return ApproximateDP(epsilon, 0.0)
         log_sum = _log_geometric_sum(self.at_epsilon, size)
-        log_delta = math.log(self.at_delta) + log_sum
-        delta = self.at_delta * math.exp(min(log_sum, 700.0)) if log_delta < 0 else 1.0
-        delta = rounding.above(delta, 0.0, 16.0 + 8 * (log_sum + epsilon))
+        summed = _times_exp(self.at_delta, log_sum)
+        delta = rounding.above(summed, 0.0, 16.0 + 8 * (log_sum + epsilon))
         return ApproximateDP(epsilon, delta) if delta < 1 else GroupOf(self, size)
 
     def _follows_from(self, other: Guarantee) -> bool:
@@ -337,6 +336,12 @@ class RenyiDP(Guarantee):
 
     def _rho(self) -> float:
         return math.inf if self.at_epsilon else 0.0
+
+
+def _times_exp(value: float, exponent: float) -> float:
+    """Return ``value * exp(exponent)``, where the power alone may be too large for a double."""
+    root = math.exp(min(exponent, 1400.0) / 2)
+    return value * root * root
 
 
 def _log_geometric_sum(epsilon: float, size: int) -> float:

@@ -226,7 +226,7 @@ def _leaf(value: Any) -> tuple[Part, ...] | None:
         return _of_float(value)
     if isinstance(value, bool | np.bool_):
         return (Token("bool", str(bool(value))),)
-    if kind is int or isinstance(value, np.integer):
+    if kind is int or (isinstance(value, np.integer) and not isinstance(value, np.timedelta64)):
         found = _of_exact(value)  # 1 is not 1.0
         return found if len(found) > 1 else (*found, Token("number", "int"))
     if value is None or value is Ellipsis or value is NotImplemented:
@@ -449,7 +449,13 @@ def _attributes(value: Any) -> dict[str, Any]:
 def _slots(kind: type) -> tuple[str, ...]:
     found = vars(kind).get("__slots__", ())
     names = (found,) if isinstance(found, str) else tuple(found)
-    return tuple(name for name in names if not name.startswith("__"))
+    return tuple(_mangled(kind, name) for name in names if not name.endswith("__"))
+
+
+def _mangled(kind: type, name: str) -> str:
+    """Return the name of an attribute outside its class, where that of a private one differs."""
+    owner = kind.__name__.lstrip("_")
+    return f"_{owner}{name}" if owner and name.startswith("__") else name
 
 
 def _of_graph(value: Any) -> _Opened:

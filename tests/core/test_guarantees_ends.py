@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import dataclass
+from fractions import Fraction
 
 import pytest
+from flint import arb, ctx
 from mpmath import mp
 
 from dpaudit.errors import InvalidArgument
@@ -96,6 +98,31 @@ def test_a_group_of_points_has_the_geometric_sum(size):
             assert just_above(group.at_epsilon, size * e)
 
 
+def test_a_tiny_delta_is_multiplied_by_a_power_beyond_doubles():
+    """Where exp(epsilon) overflows, and its product with delta or with a rate does not."""
+    for large, delta in ((705.0, 1e-307), (720.0, 5e-324), (400.0, 1e-308), (760.0, 1e-323)):
+        exact = mp.mpf(delta) * (1 + mp.exp(large))
+        group = ApproximateDP(large, delta).group(2)
+        assert isinstance(group, GroupOf) if exact >= 1 else just_above(group.at_delta, exact)
+        rate = 1.5 * delta
+        line = max(0, 1 - mp.mpf(delta) - mp.exp(large) * mp.mpf(rate))
+        assert just_below(ApproximateDP(large, delta).trade_off(rate), line)
+
+
+@pytest.mark.parametrize("epsilon", ["30.1", "300.1", "640.7", "0.7"])
+def test_decimal_epsilons_are_rounded_for_the_number_that_was_written(epsilon):
+    claim, e = ApproximateDP(float(epsilon), 0.0), mp.mpf(epsilon)
+    for share in (0.1, 0.3, 0.5, 0.9, 0.99):
+        rate = float(share * mp.exp(-e))
+        for meant in (e, mp.mpf(float(epsilon))):
+            line = max(1 - mp.exp(meant) * mp.mpf(rate), mp.exp(-meant) * (1 - mp.mpf(rate)))
+            assert just_below(claim.trade_off(rate), line)
+    for step in ("0.0001", "0.0003", "0.07"):
+        smaller = e - mp.mpf(step)
+        delta = (mp.exp(e) - mp.exp(smaller)) / (1 + mp.exp(e))
+        assert just_above(claim.delta(float(smaller)), delta)
+
+
 @pytest.mark.parametrize("epsilon", [0.0, 1e-14, 1e-6, 0.5, 30.0])
 def test_the_geometric_sum_by_itself(epsilon):
     exact = mp.log(sum(mp.exp(i * mp.mpf(epsilon)) for i in range(7)))
@@ -169,6 +196,23 @@ def test_a_profile_far_out_is_enclosed_by_two_terms(mu):
         ratio = mp.sqrt(mp.pi / 2) * mp.exp(y * y / 2) * mp.erfc(y / mp.sqrt(2))
         exact = normal(-x) - mp.exp(-x * x / 2) / mp.sqrt(2 * mp.pi) * ratio
         assert just_above(gaussian.delta_above(mu, epsilon) / float(exact), mp.mpf(1), 1e-13)
+
+
+@pytest.mark.parametrize("mu", [2**19 - 2, 2**19 + 3, 2**20 - 2, 2**23])
+@pytest.mark.parametrize("x", [-3, 0, 2, 9])
+def test_two_terms_of_a_profile_far_out_enclose_the_second_tail(mu, x):
+    """The second tail is 1/y of the first there: in 200 digits nothing of it is rounded away."""
+    epsilon = Fraction(mu) * (x + Fraction(mu, 2))
+    with mp.workdps(200):
+        low, high = mp.mpf(x), mp.mpf(x) + mu
+        second = mp.exp(mp.mpf(epsilon.numerator) / epsilon.denominator) * mp.erfc(
+            high / mp.sqrt(2)
+        )
+        exact = (mp.erfc(low / mp.sqrt(2)) - second) / 2
+        with ctx.workprec(2048):
+            found = gaussian._profile(Fraction(mu), epsilon)
+            assert found.overlaps(arb(mp.nstr(exact, 150), 1e-140))
+            assert found.rad() < 1e-21 * float(exact)
 
 
 def test_without_a_shift_laws_are_one():
@@ -357,6 +401,14 @@ def test_a_group_of_points_is_read_off_both_lines():
     rate = (kink - 0.05) / math.e
     assert abs(before - (0.05 + math.e * kink - math.e * rate)) < 1e-4
     assert tangents.group_epsilon(certain, 2, math.log(1e-3)) == math.inf
+
+
+@pytest.mark.parametrize("above", [0.0, 1e-9, 0.5, 5.0, 39.0, 41.0, 800.0])
+@pytest.mark.parametrize("below", [0.0, -1e-9, -0.5, -50.0, -800.0])
+def test_two_lines_are_averaged_to_the_line_between_them(above, below):
+    first, second = map(mp.mpf, tangents._log_weights(above, below))
+    assert abs(mp.exp(first) + mp.exp(second) - 1) < 1e-7
+    assert abs(mp.exp(first + above) + mp.exp(second + below) - 1) < 1e-7
 
 
 def test_the_worst_loss_of_a_share_is_the_formula():
