@@ -446,8 +446,9 @@ def _guessed(code: CodeType, scope: Mapping[str, Any], where: str) -> Reads:
     """Return what code of which nobody has the source may read, by the names and texts in it."""
     names, texts = _names(code), _texts(code, scope)
     values = [scope.get(name, getattr(sys.modules["builtins"], name, None)) for name in names]
-    roots = {getattr(one, "__name__", "") for one in values if isinstance(one, ModuleType)}
-    roots |= {str(getattr(one, "__module__", "")).partition(".")[0] for one in values} | names
+    homes = {str(one.__name__) for one in values if isinstance(one, ModuleType)}
+    homes |= {str(getattr(one, "__module__", "")) for one in values}
+    roots = {one.partition(".")[0] for one in homes} | names
     variables, files, unseen = set[str](), set[str](), set[str]()
     if names & {"environ", "getenv", "environb", "getenvb"} or any(map(is_environment, values)):
         variables = {one for one in texts if one.isidentifier()}
