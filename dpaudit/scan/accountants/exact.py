@@ -160,19 +160,27 @@ def _delta(part: Part, count: int, epsilon: float, factor: int) -> Number | None
     return None
 
 
-def renyi(part: Part, order: float) -> Number | None:
-    """Return the Renyi divergence of a release at an order above 1, or None."""
+def renyi(part: Part, order: float, factor: int = 1) -> Number | None:
+    """Return the Renyi divergence of a release at an order above 1, or None.
+
+    The query moves by ``factor``; a sample in which it does is known by one removed record alone,
+    which is a lower bound.
+    """
     count, kind = int(part["count"]), part["kind"]
     with mpmath.workdps(DIGITS):
         a = mpf(order)
-        one = _renyi(kind, part, a) if count else mpf(0)
+        one = _renyi(kind, part, a, factor) if count else mpf(0)
         return None if one is None else count * one
 
 
-def _renyi(kind: object, part: Part, a: Number) -> Number | None:
+def _renyi(kind: object, part: Part, a: Number, factor: int) -> Number | None:
     noise = mpf(part.get("noise", 1))
     if kind == "sampled":
-        return _sampled_renyi(mpf(part["ratio"]), noise, a)
+        moved = factor if part["ratio"] == 1 else 1
+        return _sampled_renyi(mpf(part["ratio"]), noise / moved, a)
+    if factor > 1 and kind in ("discrete-laplace", "discrete-gaussian"):
+        return None
+    noise = noise / factor
     if noise == 0:
         return mpf("inf")
     match kind:

@@ -95,14 +95,14 @@ class Truth:
         """Return a bracket of the Renyi divergence at an order above 1."""
         value = self._renyi_exactly(order)
         if value is not None:
-            return Bracket(value * (1 - _CLOSED), value * (1 + _CLOSED))
+            return self._opened(_around(value))
         # At some orders our own curve is an upper bound. Divergences grow with their order.
         upper = float(renyi_divergence(self.event, np.array([order]))[0])
         below = self._renyi_exactly(math.floor(order)) if order >= 2 else None
-        return Bracket((below or 0.0) * (1 - _CLOSED), upper * (1 + _CURVE))
+        return self._opened(Bracket((below or 0.0) * (1 - _CLOSED), upper * (1 + _CURVE)))
 
     def _renyi_exactly(self, order: float) -> float | None:
-        found = [exact.renyi(part, order) for part in self.parts]
+        found = [exact.renyi(part, order, self.factor) for part in self.parts]
         known = [one for one in found if one is not None]
         return float(mpmath.fsum(known)) if len(known) == len(found) else None
 

@@ -142,6 +142,34 @@ def test_a_delta_is_confirmed_by_the_number_itself(known, asks, at):
     assert verdict(answer(0.45, asks=asks, at=0.3)) == "unconfirmed"
 
 
+@pytest.mark.parametrize("asks", ["delta", "advantage"])
+@pytest.mark.parametrize(
+    ("second", "said"), [(1 + 5e-7, "unconfirmed"), (1 + 3e-6, "under"), (1 - 1e-3, "unconfirmed")]
+)
+def test_a_second_number_has_to_be_larger_by_more_than_rounding(known, asks, second, said):
+    known(Bracket(0.5, 0.6), second=0.4 * second)
+    assert verdict(answer(0.4, asks=asks)) == said
+
+
+@pytest.mark.parametrize(("asks", "values"), [("spent", (1.0, 1e-5)), ("noise", (2.0,))])
+@pytest.mark.parametrize("upper", [1e-5, 1.00001e-5, 1.0])
+def test_a_guarantee_within_the_bracket_of_its_delta_is_sound(monkeypatch, asks, values, upper):
+    truth = Known(Bracket(0.9e-5, upper), 2e-5)
+    monkeypatch.setattr(judge, "Truth", lambda *_: truth)
+    monkeypatch.setattr(judge, "with_noise", lambda *_: truth)
+    assert verdict(answer(*values, asks=asks, epsilon=1.0)) == "sound"
+
+
+@pytest.mark.parametrize(("off", "said"), [(0.9e-14, "rounding"), (2e-14, "under")])
+@pytest.mark.parametrize("upper", [1e-8, 1.0])
+def test_doubles_tell_deltas_apart_from_a_hundredth_of_a_trillionth_on(
+    monkeypatch, off, said, upper
+):
+    truth = Known(Bracket(1e-9 + off, upper), 1e-3)
+    monkeypatch.setattr(judge, "Truth", lambda *_: truth)
+    assert verdict(answer(1.0, 1e-9, asks="spent")) == said
+
+
 @pytest.mark.parametrize(
     ("epsilon", "lowest", "said"),
     [

@@ -8,6 +8,7 @@ import mpmath
 import pytest
 from scipy.stats import norm
 
+from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.errors import UnsupportedEvent
 from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.scan.accountants import exact
@@ -183,3 +184,46 @@ def test_randomised_response_is_a_sum_over_lies(own, count):
         assert float(exact.response(mpmath.mpf(own), count, epsilon)) == pytest.approx(
             total, abs=1e-12
         )
+
+
+def of_laplace(order, shift):
+    """Return the divergence of Laplace laws of scale 1 that are ``shift`` apart."""
+    a, exp = order, math.exp
+    return math.log((a * exp((a - 1) * shift) + (a - 1) * exp(-a * shift)) / (2 * a - 1)) / (a - 1)
+
+
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+def test_a_divergence_grows_with_what_a_replaced_record_moves(relation):
+    moved = 2 if relation == REPLACE else 1
+
+    def renyi(*parts):
+        return Truth(parts, relation).renyi(4.0)
+
+    for found, value in (
+        (renyi(part("gaussian", 2.0, count=3)), 3 * 4.0 * moved**2 / (2 * 2.0**2)),
+        (renyi(part("sampled", 1.0, 2.0, count=3)), 3 * 4.0 * moved**2 / (2 * 2.0**2)),
+        (renyi(part("laplace", 2.0)), of_laplace(4.0, moved / 2.0)),
+        (renyi(part("concentrated", 0.25)), 4.0 * 0.25),
+        (renyi(part("gaussian", 2.0), part("laplace", 2.0)),
+         4.0 * moved**2 / (2 * 2.0**2) + of_laplace(4.0, moved / 2.0)),
+    ):  # fmt: skip
+        assert found.lower < value < found.upper
+        assert found.upper == pytest.approx(found.lower, rel=1e-9)
+
+
+def test_of_a_replaced_record_in_a_sample_a_divergence_is_known_from_below_alone():
+    sampled = (part("sampled", 0.1, 1.0),)
+    for order in (4.0, 4.5):
+        added, replaced = (Truth(sampled, one).renyi(order) for one in (ADD, REPLACE))
+        assert replaced.lower == added.lower > 0
+        assert added.upper < replaced.upper == math.inf
+    for kind in ("discrete-gaussian", "discrete-laplace"):
+        assert isinstance(bracket_of(Question((part(kind, 2.0),), "renyi", 4.0), REPLACE), str)
+
+
+def test_an_unknown_upper_end_leaves_the_lower_one_as_it_is():
+    truth = Truth((part("sampled", 0.1, 1.0),), REPLACE)
+    assert truth._opened(Bracket(1.0, 2.0)) == Bracket(1.0, math.inf)
+    assert truth.epsilon(1e-5).lower == truth._epsilon(1e-5).lower
+    assert truth.delta(0.5).lower == truth._delta(0.5).lower
+    assert Truth((part("sampled", 0.1, 1.0),))._opened(Bracket(1.0, 2.0)) == Bracket(1.0, 2.0)
