@@ -240,7 +240,8 @@ def heterogeneity(z: Array, groups: Labels, within: Labels | None = None) -> flo
     between, count = _between(z, joined)
     if within is not None:
         further, fewer = _between(z, within)
-        between, count = between - further, count - fewer + 1
+        # Where all groups are alike the two sums differ by rounding, either way.
+        between, count = max(0.0, between - further), count - fewer + 1
     if count < 2:
         return 1.0
     return float(chdtrc(count - 1, (len(z) - 1) * between / float(np.sum(z**2))))

@@ -11,10 +11,12 @@ from dpaudit.estimation.independence import (
     FALSE_ALARM,
     Outputs,
     checks,
+    crowding,
     heterogeneity,
     ranks,
     repeats,
     serial,
+    ties,
     trend,
     variety,
 )
@@ -224,3 +226,17 @@ def test_rare_outputs_that_come_together_are_seen_where_they_do(together, apart)
             scores[process * 256 + np.arange(5)] = 1.0
     found = {one.name: one.p for one in independence._of_side(Outputs(scores, units, processes))}
     assert found[f"crowded in one {together}"] < 1e-3 < found[f"crowded in one {apart}"]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_p_value_is_a_probability(seed):
+    """Where groups are all alike, too, and sums of squares differ by rounding alone."""
+    rng = np.random.default_rng(seed)
+    for _ in range(150):
+        size, each, count = (int(rng.integers(*ends)) for ends in ((4, 400), (1, 200), (1, 6)))
+        z = ranks(np.arange(size) % int(rng.integers(1, 6)))
+        units = np.arange(size) // min(each, size)
+        processes = np.minimum(units * count // (units[-1] + 1), count - 1)
+        found = [heterogeneity(z, units), heterogeneity(z, units, processes)]
+        found += [crowding(z, units), ties(z, units), serial(z, units, 1), trend(z, processes)]
+        assert all(0 <= one <= 1 for one in found), found
