@@ -88,3 +88,24 @@ def test_numbers_of_one_law_are_refuted_as_rarely_as_is_asked():
         for seed in range(60)
     )
     assert refuted <= 30  # half of alpha for either direction: 15 of 60
+
+
+@pytest.mark.parametrize("rates", [(0.9, 0.1), (0.1, 0.9)])
+def test_outputs_that_may_share_noise_refute_nothing(monkeypatch, rates):
+    monkeypatch.setattr(Look, "why_kept", lambda look, seen: "a file holds them")
+    found = bits(Numbers(rates))
+    assert (found.refuted, found.lower, found.kept) == (False, 0.0, True)
+    assert (found.why, found.event, found.kind) == ("a file holds them", None, None)
+    assert (found.claimed, found.at_delta, found.counting, found.drawn) == (0.5, 0.0, 2000, 6000)
+    monkeypatch.setattr(Look, "why_kept", lambda look, seen: "")
+    found = bits(Numbers(rates))
+    assert (found.refuted, found.kept, found.kind, found.drawn) == (
+        True, False, "floating point", 6000,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.5])
+def test_counts_that_certify_no_more_than_the_claim_refute_nothing(epsilon):
+    found = bits(Numbers((0.5, 0.5)), epsilon)
+    assert (found.refuted, found.lower, found.event, found.kind) == (False, 0.0, None, None)
+    assert found.tested.lower == 0.0

@@ -286,6 +286,8 @@ def seen(test="equals", value="nan", part="output", words=""):
         ('abs(out) == float("inf")', seen(), False),
         ("type(out).__name__ == 'KeyError'", seen("raised", "KeyError"), True),
         ("type(out).__name__ == 'KeyError'", seen(), False),
+        ("'key' in str(out)", seen("raised", "KeyError"), True),
+        ("'key' in str(out)", seen("above", 2.0), False),
         ("out > 3.0", seen("raised", "KeyError"), False),
         ("out['mean'] > 3.0", seen("above", 2.0, "output['mean']"), True),
         ("out['mode'] > 3.0", seen("above", 2.0, "output['mean']"), False),

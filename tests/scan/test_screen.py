@@ -84,3 +84,14 @@ def test_a_first_look_is_nothing_where_nothing_differs():
     assert first_look(same, [2.0] * 6) > 0
     assert first_look([1.0] * 6, [1.0] * 5 + [math.nan]) > 0
     assert first_look([1.0] * 5 + [math.nan], [1.0] * 6) > 0
+
+
+@pytest.mark.parametrize("place", [0, 4, 8])
+def test_a_second_look_takes_the_numbers_of_few_values_that_differ_most(place):
+    """One of nine is even or odd: no threshold shows that, near or far from any centre."""
+    alike = np.arange(210.0) % 7
+    p, q = (np.stack([alike] * 9, axis=1) for _ in range(2))
+    p[:, place], q[:, place] = 2 * (np.arange(210) % 4), 2 * (np.arange(210) % 3) + 1.0
+    alone = second_look(p[:, place], q[:, place], ((1.0, 0.0),))
+    assert second_look(p, q, ((1.0, 0.0),)) == pytest.approx(alone)
+    assert alone > 100
