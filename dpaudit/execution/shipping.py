@@ -123,7 +123,7 @@ def _is_installed(top: str) -> bool:
 def _words(blob: bytes) -> Iterator[str]:
     """Yield the text in a pickle, and in pickles inside it."""
     for operation, given, _ in pickletools.genops(blob):
-        if isinstance(given, str) and operation.name not in ("INT", "LONG", "FLOAT"):
+        if isinstance(given, str):
             yield from given.split(" ")[:2] if operation.name == "GLOBAL" else (given,)
         elif isinstance(given, bytes) and given[:1] == b"\x80":
             try:

@@ -280,9 +280,7 @@ def test_a_panel_has_the_curves_that_there_are():
 @pytest.mark.parametrize("drawn", [None, curves(None), curves([0.8, 0.1])])
 def test_what_was_not_measured_has_no_panel(monkeypatch, drawn):
     result = samples.result().model_copy(update={"trade_off": drawn})
-    monkeypatch.setattr(
-        "dpaudit.auditing.run.run_claim", lambda *_: SimpleNamespace(result=result)
-    )
+    monkeypatch.setattr("dpaudit.auditing.run.run_claim", lambda *_: SimpleNamespace(result=result))
     given = SimpleNamespace(model_dump=lambda: {"claim": "c"})
     found = distinguish.tell_apart("histogram", given, 0, None)
     assert len(found.panels) == (drawn is not None and drawn.measured is not None)
