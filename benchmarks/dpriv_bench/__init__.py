@@ -1,0 +1,1 @@
+"""Category 1 of DPriv-Bench as a known answer: ``make dpriv-bench``."""
