@@ -146,7 +146,7 @@ def records_of(dataset: Any) -> Rows:
             names,
             len(names) - 1,
         )
-    if hasattr(dataset, "iloc") and hasattr(dataset, "columns"):
+    if hasattr(dataset, "iloc") and hasattr(dataset, "columns") and len(dataset):
         return _of_frame(dataset)
     if isinstance(dataset, np.ndarray) and dataset.ndim in (1, 2) and len(dataset):
         return _of_array(dataset)

@@ -30,9 +30,11 @@ from dpaudit.accounts.curves import _curve, _trade_off
 from dpaudit.accounts.releases import _share, parameters_of
 from dpaudit.accounts.sharing import (
     GROUPS,
+    _one_relation,
     held_tables,
     named_parts,
     of_own_samples,
+    read_release,
     samples_of,
     shared_by,
     tables_of,
@@ -381,3 +383,42 @@ def test_curves_have_finite_points_above_zero_and_both_kinds_of_line():
     for x, y in zip(proved.x, proved.y, strict=True):
         assert exact.trade_off(x) - 0.01 <= y <= exact.trade_off(x) + 1e-12
     assert (nothing.x, nothing.y) == ([0.0, 1.0], [1.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("sampling", "said"),
+    [
+        ("poisson", "each record is in each batch by itself, with probability 0.3; 4 steps."),
+        ("fixed", "each batch is a fresh uniform subset of 3 of 10 records; 4 steps."),
+        ("fixed-replacement", "each batch is 3 draws of a record out of 10; 4 steps."),
+        ("shuffle", "4 batches an epoch, in a random order of the records; 1 epoch."),
+        ("balls-and-bins", "each record picks one of 3 batches at random, once an epoch; 1 epoch."),
+        ("cyclic", "each record is in the same one of 4 batches in every epoch; 1 epoch."),
+        ("none", "no gain by sampling: a record may be in every batch; 4 steps."),
+    ],
+)
+def test_an_answer_says_how_batches_are_made(sampling, said):
+    one = training(sampling=sampling, records=10, batch_size=3, epochs=1)
+    assert sentence(one) == f"Holds for --sampling {sampling}: {said}"
+
+
+def test_releases_in_a_table_are_about_one_relation():
+    plain, sampled, replaced = (
+        read_release(table)
+        for table in (
+            {"kind": "gaussian"},
+            {"kind": "subsampled-gaussian"},
+            {"kind": "dp-sgd", "sampling": "fixed"},
+        )
+    )
+    assert _one_relation([plain]) == _one_relation([plain, plain]) == "any"
+    assert _one_relation([plain, sampled]) == _one_relation([sampled]) == "add-remove-record"
+    assert _one_relation([replaced, plain]) == "replace-record"
+    with pytest.raises(InvalidArgument, match="one neighbour relation"):
+        _one_relation([plain, sampled, replaced])
+
+
+@pytest.mark.parametrize("table", [["kind"], "kind", None, {"kind": 3}, {"name": "gaussian"}])
+def test_a_release_is_a_table_with_a_kind(table):
+    with pytest.raises(InvalidArgument, match=r"release in file\.toml.*a table with a kind"):
+        read_release(table, "file.toml")

@@ -62,6 +62,19 @@ def test_whole_numbers_with_noise_are_no_single_values():
     assert HIDDEN.fullmatch(told(MARK, np.append(noise, [round(MARK)] * 400), noise))
 
 
+@pytest.mark.parametrize(("values", "hidden"), [(7, True), (8, False)])
+def test_of_fewer_than_eight_values_each_may_be_a_record(values, hidden):
+    """Whole numbers, as many of each: only how many values there are tells."""
+    side = np.tile(np.arange(values), 300)
+    assert bool(HIDDEN.fullmatch(told(3.5, side, side))) is hidden
+
+
+@pytest.mark.parametrize(("same", "hidden"), [(500, False), (502, True)])
+def test_a_value_of_more_than_half_of_all_outputs_may_be_a_record(same, hidden):
+    side = np.concatenate([np.zeros(same), np.arange(1, 1001 - same) % 20 + 1])
+    assert bool(HIDDEN.fullmatch(told(3.5, side, np.tile(np.arange(20), 50)))) is hidden
+
+
 def test_values_that_are_named():
     assert HIDDEN.fullmatch(said_value(MARK))
     assert said_value(41.0) == said_value(41) != said_value(42.0)

@@ -26,8 +26,10 @@ from dpaudit.neighbours.candidates import (
     _is_missing,
     _numeric_columns,
     _places,
+    _special,
     _unseen,
     candidates,
+    records_of,
 )
 from dpaudit.neighbours.cells import (
     added_record,
@@ -456,6 +458,33 @@ def test_what_stands_out_is_removed():
     assert not any(one.given for one in made.values())
 
 
+@pytest.mark.parametrize(
+    ("data", "single"),
+    [
+        ([1.0, 2.0, 3.0], []),  # every number is the only one of its value
+        ([1.0, 2.0, 2.0, 3.0, 4.0], [0, 3]),  # two of them at most
+        ([2.0, 2.0, 1.0], [2]),
+        (["a", "b", "c"], [0, 1]),
+        (["b", "a", "b"], [1]),
+        (["a", "a"], []),
+    ],
+)
+def test_what_is_the_only_one_of_its_value_stands_out(data, single):
+    found = list(_special(records_of(data)))
+    assert [k for what, k in found if what.startswith("the only record")] == single
+    assert found[-2:] == [("the last record", len(data) - 1), ("the first record", 0)]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [[], np.zeros(0), np.zeros((0, 2)), np.zeros((2, 1, 1)), pd.DataFrame({"x": []}), "text", 1.5],
+)
+def test_of_what_holds_no_records_no_neighbour_is_made(data):
+    for name in ("add-remove-record", "replace-record"):
+        with pytest.raises(InvalidArgument, match="dataset"):
+            edits(data, name)
+
+
 def test_bounds_that_are_declared_are_reached_by_column():
     table = np.array([[1.0, 5.0], [2.0, 6.0]])
     made = edits(table, "replace-record", bounds={0: (-7.0, 7.0)}, most=99)
@@ -494,7 +523,7 @@ def test_only_so_many_and_no_neighbour_twice_nor_the_dataset_itself():
         edits([1, 2], "replace-cell")
 
 
-def test_rows_of_a_table_keep_their_labels():
+def testrows_of_a_table_keep_their_labels():
     frame = pd.DataFrame({"x": [1, 2, 9]}, index=["p", "q", "r"])
     made = edits(frame, "add-remove-record", most=99)
     removed = made["the record with the largest value removed"].pair.neighbour

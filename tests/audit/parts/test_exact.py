@@ -14,6 +14,7 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.exact_loss import Direction, TiltedLosses, lower_end
 from dpaudit.extension.case import Proof
 from dpaudit.guarantees.kinds import ApproximateDP
+from dpaudit.laws.mechanism import Draws
 from dpaudit.neighbours import Side
 
 from .common import PAIR, case_of
@@ -119,6 +120,18 @@ def test_why_there_is_no_upper_end():
     none = direction_of(np.zeros(9))
     for both in ([fixed, none], [none, fixed]):
         assert exact._why_no_upper_end(both).startswith("the law gives no bound on the weights")
+
+
+def test_draws_are_said_to_be_aimed_if_one_direction_is():
+    tilted = SimpleNamespace(losses=SimpleNamespace(aimed=None, tilt=0.5))
+    aimed_at = Draws(SimpleNamespace(), PAIR, 1.25)
+    sent = SimpleNamespace(losses=SimpleNamespace(aimed=aimed_at, tilt=0.0))
+    assert exact._tilts([tilted, tilted]).endswith("chosen on the pilot: 0.5 and 0.5.")
+    assert exact._sampling([tilted, tilted]) == "tilted"
+    for both in ([tilted, sent], [sent, tilted]):
+        assert exact._tilts(both).startswith("Draws of the two directions")
+        assert "aimed at 1.25" in exact._tilts(both)
+        assert exact._sampling(both) == "importance"
 
 
 def test_what_a_pilot_shows_is_what_it_would_certify():

@@ -97,6 +97,7 @@ def test_without_a_time_the_first_look_or_the_trials_come_first():
     assert schedule_of().first_trials(1.0) == 100
     assert schedule_of(looks=None).first_trials(1.0) == 1000
     assert schedule_of().by_looks
+    assert schedule_of(looks=None, time=60.0).by_looks
     assert not schedule_of(looks=None).by_looks
 
 

@@ -68,6 +68,21 @@ def test_nothing_that_varies_is_nothing_to_try():
     assert list(witness.attempts(LAYOUT, *on, 0.0)) == []
 
 
+@pytest.mark.parametrize("swapped", [False, True])
+def test_values_among_few_are_scored_by_where_they_are_more_frequent(swapped):
+    """Odd numbers come out on one side, even ones on the other: no threshold tells them."""
+    sides = [np.tile([1.0, 3.0, 5.0, 7.0], RUNS), np.tile([0.0, 2.0, 4.0, 6.0], RUNS)]
+    sides = sides[::-1] if swapped else sides
+    on = [np.column_stack([side, np.zeros((len(side), 3))]) for side in sides]
+    found = next(witness.attempts(LAYOUT, *on, 0.0))
+    hits = [found.event.hits(found.score(side)) for side in on]
+    assert sorted(hits) == [0, 4 * RUNS]
+    assert found.event.above == (hits[0] > 0)
+    odd = np.array([[1.0, 0.0, 0.0, 0.0], [2.0, 0.0, 0.0, 0.0]])
+    more, less = found.score(odd)[:: -1 if swapped else 1]
+    assert more > 0 > less
+
+
 def test_a_curve_is_compared_in_its_own_number():
     case = case_of(GaussianDP(1.0), 0.01)
     epsilon = GaussianDP(1.0).epsilon(0.01)
