@@ -216,10 +216,10 @@ def _read(name: str, part: Any, whole: Mapping[str, Any], needed: Any) -> Column
         case ["boolean"]:
             return Booleans(missing=missing)
         case ["integer"]:
-            low, high = _bounds(name, merged, step=1)
+            low, high = _bounds(name, merged, whole=True)
             return Integers(missing=missing, low=math.ceil(low), high=math.floor(high))
         case ["number"]:
-            low, high = _bounds(name, merged, step=0)
+            low, high = _bounds(name, merged, whole=False)
             return Numbers(missing=missing, low=low, high=high)
         case ["string"] if merged.get("format") == "date":
             return Dates(missing=missing, **_days(name, merged))
@@ -256,13 +256,37 @@ def _branches(part: Any, whole: Mapping[str, Any], left: int = 8) -> Iterator[Ma
     yield part
 
 
-def _bounds(name: str, merged: Mapping[str, Any], step: int) -> tuple[float, float]:
-    low = merged.get("minimum", merged.get("exclusiveMinimum"))
-    high = merged.get("maximum", merged.get("exclusiveMaximum"))
-    if low is None or high is None:
+def _bounds(name: str, merged: Mapping[str, Any], *, whole: bool) -> tuple[float, float]:
+    """Return the least and the greatest number of a property; what is left out is no part of it."""
+    lows = _ends(name, merged, "minimum", math.inf, whole)
+    highs = _ends(name, merged, "maximum", -math.inf, whole)
+    if not lows or not highs:
         raise InvalidArgument(name, Shown("no bounds"), "a minimum and a maximum")
-    opened = step if "minimum" not in merged else 0, step if "maximum" not in merged else 0
-    return low + opened[0], high - opened[1]
+    return max(lows), min(highs)
+
+
+def _ends(
+    name: str, merged: Mapping[str, Any], end: str, inwards: float, whole: bool
+) -> list[float]:
+    """Return the numbers at one end: the one that is stated, and the next after one left out."""
+    closed, left_out = merged.get(end), merged.get(f"exclusive{end.capitalize()}")
+    if isinstance(left_out, bool):  # as of draft 4: whether the stated one is left out
+        closed, left_out = (None, closed) if left_out else (closed, None)
+    found = [] if closed is None else [_stated(f"{name}: {end}", closed)]
+    if left_out is not None:
+        found.append(_next(_stated(f"{name}: {end}", left_out), inwards, whole))
+    return found
+
+
+def _stated(name: str, value: Any) -> float:
+    number = check.real(name, value)
+    return value if isinstance(value, int) else number  # doubles have no large integers
+
+
+def _next(end: float, inwards: float, whole: bool) -> float:
+    if not whole:
+        return math.nextafter(end, inwards)
+    return math.floor(end) + 1 if inwards > 0 else math.ceil(end) - 1
 
 
 def _days(name: str, merged: Mapping[str, Any]) -> dict[str, datetime.date]:

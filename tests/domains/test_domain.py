@@ -10,7 +10,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpaudit.domains import Booleans, Categories, Dates, Domain, Integers, Numbers, Texts, domain_of
+from dpaudit.domains import (
+    Booleans,
+    Categories,
+    Dates,
+    Domain,
+    Integers,
+    Numbers,
+    Schema,
+    Texts,
+    domain_of,
+)
 from dpaudit.domains.special import special_values
 from dpaudit.errors import InvalidArgument
 
@@ -229,3 +239,57 @@ def test_a_missing_number_is_nan_and_another_missing_value_none():
     assert math.isnan(special_values(Numbers(missing=True))[-1])
     assert special_values(Texts(missing=True))[-1] is None
     assert special_values(Integers(missing=True))[-1] is None
+
+
+# Domains of JSON Schemas
+
+
+def read(kind, **given):
+    (column,) = Schema.from_json({"properties": {"a": {"type": kind, **given}}}).columns.values()
+    return column.low, column.high
+
+
+UP, DOWN = math.nextafter(0.5, 1.0), math.nextafter(2.5, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("given", "integers", "numbers"),
+    [
+        ({"minimum": 0.5, "maximum": 2.5}, (1, 2), (0.5, 2.5)),
+        ({"exclusiveMinimum": 0.5, "maximum": 2.5}, (1, 2), (UP, 2.5)),
+        ({"minimum": 0.5, "exclusiveMaximum": 2.5}, (1, 2), (0.5, DOWN)),
+        ({"minimum": 0.5, "exclusiveMinimum": 0, "maximum": 2.5}, (1, 2), (0.5, 2.5)),
+        ({"minimum": 0, "exclusiveMinimum": 0.5, "maximum": 2.5}, (1, 2), (UP, 2.5)),
+        ({"minimum": 0.5, "maximum": 9, "exclusiveMaximum": 2.5}, (1, 2), (0.5, DOWN)),
+        ({"minimum": 0.5, "exclusiveMinimum": True, "maximum": 2.5}, (1, 2), (UP, 2.5)),
+        ({"minimum": 0.5, "exclusiveMinimum": False, "maximum": 2.5}, (1, 2), (0.5, 2.5)),
+        ({"minimum": 0.5, "maximum": 2.5, "exclusiveMaximum": True}, (1, 2), (0.5, DOWN)),
+        ({"minimum": 1, "maximum": 2**62 + 1}, (1, 2**62 + 1), (1.0, 2.0**62)),
+    ],
+)
+def test_what_a_schema_leaves_out_is_no_part_of_the_domain(given, integers, numbers):
+    assert read("integer", **given) == integers
+    assert read("number", **given) == pytest.approx(numbers, rel=0, abs=0)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 3), (-3, 0)])
+def test_integers_begin_after_one_that_is_left_out(low, high):
+    assert read("integer", exclusiveMinimum=low, maximum=high) == (low + 1, high)
+    assert read("integer", minimum=low, exclusiveMaximum=high) == (low, high - 1)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"minimum": 0},
+        {"maximum": 0},
+        {"minimum": "0", "maximum": 1},
+        {"minimum": 0, "exclusiveMaximum": [1]},
+        {"minimum": 0, "maximum": math.inf},
+        {"exclusiveMinimum": True, "maximum": 1},
+    ],
+)
+def test_a_bound_that_is_none_is_refused_by_the_name_of_its_column(given):
+    for kind in ("integer", "number"):
+        with pytest.raises(InvalidArgument, match=r"^a: "):
+            read(kind, **given)

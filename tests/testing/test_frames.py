@@ -21,6 +21,7 @@ from dpaudit.testing import (
     frame_pairs,
     frames,
 )
+from dpaudit.testing.tabular import _another, _equal, _same
 
 COLUMNS = {
     "user": Integers(low=0, high=2),
@@ -187,3 +188,24 @@ def test_what_is_no_domain_is_refused(wrong, said):
         wrong()
     assert said in str(refused.value)
     assert isinstance(refused.value, InvalidArgument | UnknownName)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (1, 1, True), (1, 1.0, False), (1, True, False), (0, False, False), (None, None, True),
+        ("a", "a", True), ("1", 1, False), (0.0, -0.0, True), (1.0, 2.0, False),
+    ],
+)  # fmt: skip
+def test_values_are_equal_where_they_are_of_one_type(one, other, same):
+    assert _equal(one, other) is same
+    assert _same((one, "x"), (other, "x")) is same
+    assert not _same((one, "x"), (other, "y"))
+
+
+def test_another_value_of_a_column_is_of_its_ends():
+    assert _another(Integers(low=1, high=3), 1) == 3
+    assert _another(Integers(low=1, high=3), 2) == 1
+    assert _another(Integers(low=1, high=1, missing=True), 1) is None
+    assert _another(Categories(values=("a", "b", "c")), "a") == "c"
+    assert _another(Categories(values=("a", "b", "c")), "b") == "a"

@@ -138,6 +138,14 @@ def test_unit_rows_under_replace_column_differ_in_signs():
 
 
 @quick
+@given(pairs("replace-column", Records(unit=True, rows=(2, 3), columns=(1, 3))))
+def test_a_column_of_unit_rows_is_another_by_its_signs_alone(pair):
+    sides = pair.dataset.features, pair.neighbour.features
+    np.testing.assert_array_equal(*map(np.abs, sides))
+    assert len(set(np.nonzero(sides[0] != sides[1])[1])) == 1
+
+
+@quick
 @given(vectors((2, 3, 4), norm=2.0), vectors((3, 1), norm=1e-100, unit=True))
 def test_vectors_have_their_norms_along_the_last_axis(bounded, unit):
     assert bounded.shape == (2, 3, 4)
@@ -219,6 +227,8 @@ REFUSALS = [
     (lambda: pairs(3), "neighbours: got 3"),
     (lambda: pairs(Relation("replace-label", "s", len)), "neighbours: got Relation("),
     (lambda: vectors(()), "shape: got (), expected a tuple of at least one length"),
+    (lambda: vectors([2]), "shape: got [2], expected a tuple of at least one length"),
+    (lambda: vectors(3), "shape: got 3, expected a tuple of at least one length"),
     (lambda: vectors((2, 0)), "shape: got 0, expected an integer, at least 1"),
     (lambda: vectors((2,), norm=-1), "norm: got -1"),
     (lambda: connected_graphs(0), "nodes: got 0"),
