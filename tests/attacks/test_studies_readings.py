@@ -193,6 +193,32 @@ def test_an_averaged_estimate_that_seems_ahead_is_weighed_by_its_standard_error(
     assert stationarity._rough([rows[1]]) == []
 
 
+def rows_of(averaged, known, iterations=5):
+    return [
+        stationarity.Row(
+            noise_rate=1.0, iterations=iterations, estimator=name, cosines=one, norm_error=0.0
+        )
+        for name, one in ((stationarity.AVERAGED, averaged), (stationarity.KNOWN, known))
+    ]
+
+
+def test_two_runs_have_a_standard_error_and_one_has_none():
+    assert stationarity._rough(rows_of((0.9,), (0.5,))) == []
+    (said,) = stationarity._rough(rows_of((0.9, 0.8), (0.5, 0.6)))
+    assert "over the 2 runs its cosine is ahead by 3.0 standard errors" in said
+    assert "do not tell" not in said
+
+
+def test_without_a_spread_nothing_is_ahead_by_standard_errors():
+    (said,) = stationarity._rough(rows_of((0.75, 0.75), (0.5, 0.5)))
+    assert "ahead by 0.0 standard errors" in said
+    (said,) = stationarity._rough(
+        [*rows_of((0.9, 0.8), (0.5, 0.6)), *rows_of((0.9, 0.5, 0.7), (0.8, 0.6, 0.6), 9)]
+    )
+    assert "in 2 of 2 lines" in said
+    assert "ahead by 3.0 standard errors" in said
+
+
 # One run with canaries
 
 
