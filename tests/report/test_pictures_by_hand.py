@@ -8,16 +8,21 @@ from types import SimpleNamespace
 import pytest
 from matplotlib.figure import Figure
 
-from dpaudit.errors import DataError
+import dpaudit.report.document as document
+from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.report.curves import (
     _claimed_curve,
     _claimed_mark,
     _delta_floor,
     _draw_scores,
     _draw_trade_off,
+    _listed,
     _rates,
+    delta_against_epsilon,
 )
 from dpaudit.report.document import _is_newer, _number
+from dpaudit.report.figures import _ROWS, _point, _row, _shade_beyond
+from dpaudit.report.index import render_index
 from dpaudit.report.render import _refutations
 from dpaudit.report.schema import SCHEMA_VERSION, DeltaCurves, ScoreCounts, TradeOffCurves
 
@@ -166,3 +171,79 @@ def test_only_refuted_claims_are_counted_as_such(verdicts, said):
     looked = [one.model_copy(update={"variant": "v"}) for one in results]
     count = verdicts.count("refuted") or "None"
     assert _refutations(looked) == f"{count} of {len(verdicts)} audits refuted what they looked at"
+
+
+# Bands, rows and what has no place
+
+
+@pytest.mark.parametrize("curves", [None, DeltaCurves(epsilon=[])])
+def test_a_result_without_points_has_no_picture_of_its_deltas(curves):
+    made = samples.result().model_copy(update={"delta_curves": curves})
+    with pytest.raises(InvalidArgument, match="at least one point"):
+        delta_against_epsilon(made)
+
+
+def test_a_picture_names_the_curves_that_it_has():
+    assert _listed(claimed=[0.5], proved=None, certified=[]) == "claimed"
+    assert _listed(claimed=[0.5], certified=[0.1]) == "claimed, certified"
+    assert _listed(claimed=None, proved=[]) == "no curve"
+
+
+def test_a_row_of_the_overview_has_its_interval_below_and_its_proof_above():
+    drawn = axes()
+    drawn.set_xlim(0.0, 3.0)
+    made = samples.result()
+    _row(drawn, 4, made, 3.0)
+    heights = {round(float(y), 9) for line in drawn.lines for y in line.get_ydata()}
+    assert round(4 - 0.17, 9) in heights
+    assert heights <= {round(4 - 0.17, 9), round(4 + 0.22, 9)}
+    at = {round(float(x), 9) for line in drawn.lines for x in line.get_xdata()}
+    assert round(made.measured.lower / made.claimed.epsilon, 9) in at
+
+
+@pytest.mark.parametrize(
+    ("claimed", "said"), [(1.0, True), (6.8, True), (7.1, False), (12.0, False), (None, False)]
+)
+def test_what_would_contradict_a_claim_is_named_where_there_is_room(claimed, said):
+    drawn = axes()
+    drawn.set_xlim(0.0, 10.0)
+    _shade_beyond(drawn, claimed, 10.0)
+    assert [one.get_text().strip() for one in drawn.texts] == ["above the claim"] * said
+    assert len(drawn.patches) == len(drawn.lines) == (claimed is not None)
+
+
+@pytest.mark.parametrize(
+    ("value", "at", "marker"),
+    [(2.0, 2.0, "D"), (99.0, 5.0, "D"), (-9.0, 0.0, "D"), (math.inf, 5.0, ">"),
+     (-math.inf, 0.0, "<")],
+)  # fmt: skip
+def test_a_point_beyond_the_axis_is_at_its_end(value, at, marker):
+    drawn = axes()
+    drawn.set_xlim(0.0, 5.0)
+    _point(drawn, next(iter(_ROWS)), value, "words", {"color": "red"}, "D")
+    (line,) = drawn.lines
+    assert (line.get_xdata()[0], line.get_marker(), line.get_color()) == (at, marker, "red")
+    empty = axes()
+    for missing in (None, math.nan):
+        _point(empty, next(iter(_ROWS)), missing, "words", {"color": "red"}, "D")
+    assert not empty.lines
+    assert [one.get_text().split()[0] for one in empty.texts] == ["no", "no"]
+
+
+def test_a_result_that_is_saved_says_how_long_the_program_took(tmp_path, monkeypatch):
+    monkeypatch.setattr(document, "_BEGAN", document.monotonic() - 30.0)
+    made = []
+    monkeypatch.setattr(document, "write_report", lambda report, *_, **__: made.append(report))
+    result = samples.result()
+    document.save_result(result, tmp_path)
+    (report,) = made
+    assert 30.0 <= report.environment.seconds < 60.0
+    assert report.confidence == result.measured.confidence
+    assert [one.alpha for one in report.budget] == ([result.alpha] if result.alpha else [])
+
+
+@pytest.mark.parametrize("html", [True, False])
+def test_an_index_links_the_self_test_that_stands_beside_it(html):
+    link = "selftest."
+    assert link in render_index([], html=html, self_test=True)
+    assert link not in render_index([], html=html)
