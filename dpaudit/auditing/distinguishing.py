@@ -18,6 +18,7 @@ from dpaudit._typing import Array
 from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.outcomes import layout_of
 from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, shorten, what_happened
+from dpaudit.estimation.combinations import are_far_apart
 from dpaudit.estimation.repeated import some_stand_out
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.distinguisher import Distinguisher
@@ -55,17 +56,25 @@ def for_mechanism(
     return found if layout_of(case.mechanism) is None else [*found, ONE_PART]
 
 
-def with_repeats(
+def with_further(
     tried: Sequence[Distinguisher], mechanism: Any, on_p: Array, on_q: Array
 ) -> list[Distinguisher]:
-    """Return those that are tried, and those for few values where some values stand out.
+    """Return those that are tried, and others that what was drawn asks for.
 
-    Few outputs may repeat though most do not.
+    Those for few values where some values stand out, as few outputs may repeat though most do not;
+    those for combinations where one of them tells far more than any entry does.
     """
-    if on_p[0].size > _WIDE or not some_stand_out(on_p, on_q):
+    if on_p[0].size > _WIDE:
         return list(tried)
-    known = registry.DISTINGUISHERS.all().values()
-    further = [one for one in known if one.for_few_values and one not in tried]
+    repeat, combined = some_stand_out(on_p, on_q), are_far_apart(on_p, on_q)
+    if not (repeat or combined):
+        return list(tried)
+    known = [one for one in registry.DISTINGUISHERS.all().values() if one not in tried]
+    further = [
+        one
+        for one in known
+        if (repeat and one.for_few_values) or (combined and one.for_combinations)
+    ]
     has_law = isinstance(mechanism, HasLaw)
     return [*tried, *(one for one in further if (has_law or not one.needs_law) and _imports(one))]
 

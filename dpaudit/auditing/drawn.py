@@ -16,7 +16,7 @@ from numpy.random import default_rng
 import dpaudit.records as records
 from dpaudit._typing import Array
 from dpaudit.auditing.carrying import Said
-from dpaudit.auditing.distinguishing import Score, for_outputs, learned, with_repeats
+from dpaudit.auditing.distinguishing import Score, for_outputs, learned, with_further
 from dpaudit.auditing.event import certified, promising
 from dpaudit.auditing.evidence import Evidence
 from dpaudit.auditing.result import carrying_event, reason
@@ -191,7 +191,7 @@ def _guess_evidence(on_p: Array, on_q: Array, settings: Settings) -> Evidence:
 
 def _learned(on_p: Array, on_q: Array, seed: int) -> dict[str, Score]:
     tried, rng = for_outputs(None), default_rng(stream(seed, "drawn outputs", "attack"))
-    tried = with_repeats(tried, None, on_p, on_q)
+    tried = with_further(tried, None, on_p, on_q)
     found = learned(tried, None, None, on_p, on_q, rng)
     return {f"{one.name} attack": score for one, score in found}
 

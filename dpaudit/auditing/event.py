@@ -29,7 +29,7 @@ from dpaudit.auditing.distinguishing import (
     for_mechanism,
     learned,
     tells_nothing,
-    with_repeats,
+    with_further,
 )
 from dpaudit.auditing.draws import Certifying, Drawer
 from dpaudit.auditing.evidence import CarryingEvent, Evidence
@@ -161,7 +161,7 @@ def _to_try(case: PrivacyCase, drawer: Drawer, name: str | None) -> _Attacks:
     asked = for_mechanism(case, drawer, name)
     if name is not None:
         return lambda on_p, on_q: asked
-    return partial(with_repeats, asked, case.mechanism)
+    return partial(with_further, asked, case.mechanism)
 
 
 def _of_one_part(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> Chosen:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import product
 from typing import Any
 
 from dpaudit.domains.columns import (
@@ -19,6 +21,7 @@ from dpaudit.domains.columns import (
 
 _SHOWN = 12  # categories that are tried, besides those that code names
 _DAY = datetime.timedelta(days=1)
+_NUMBERS = 12  # of code, of which days are made
 
 
 def first_value(column: Column) -> Any:
@@ -47,7 +50,7 @@ def special_values(column: Column, constants: Sequence[Any] = ()) -> list[Any]:
     >>> special_values(Numbers(low=0.0, high=1.0))
     [0.0, 1.0, 0.5]
     >>> special_values(Integers(low=0, high=100), [37])
-    [0, 100, 50, 1, 99, 37, 36, 38]
+    [0, 100, 37, 36, 38, 50, 1, 99]
     """
     found = dict[tuple[str, Any], Any]()
     for value in _values(column, constants):
@@ -68,9 +71,11 @@ def _values(column: Column, constants: Sequence[Any]) -> Iterator[Any]:
         case Integers(low=low, high=high):
             yield from _inside(_of_integers(low, high, constants), low, high)
         case Categories(values=values):
-            yield from values[:_SHOWN]
+            named = set(one for one in constants if isinstance(one, Hashable))
+            yield from values[:1]
+            yield from (one for one in values[1:] if one in named)
+            yield from values[1:_SHOWN]
             yield values[-1]
-            yield from (one for one in values if one in constants)
         case Texts():
             yield from _of_texts(column, constants)
         case Dates(first=first, last=last):
@@ -90,17 +95,19 @@ def _numbers(constants: Iterable[Any]) -> Iterator[float]:
 
 
 def _of_numbers(low: float, high: float, constants: Sequence[Any]) -> Iterator[float]:
-    yield from (low, high, low / 2 + high / 2, 0.0)
+    yield from (low, high)
     for one in map(float, _numbers(constants)):
         yield from (one, math.nextafter(one, -math.inf), math.nextafter(one, math.inf))
+    yield from (low / 2 + high / 2, 0.0)
     yield from (1.0, -1.0) if high - low > 2 else ()
 
 
 def _of_integers(low: int, high: int, constants: Sequence[Any]) -> Iterator[int]:
-    yield from (low, high, (low + high) // 2, 0, low + 1, high - 1)
+    yield from (low, high)
     for one in _numbers(constants):
         whole = math.floor(one)
         yield from (whole, whole - 1, whole + 1)
+    yield from ((low + high) // 2, 0, low + 1, high - 1)
 
 
 def _of_texts(column: Texts, constants: Sequence[Any]) -> Iterator[str]:
@@ -119,9 +126,19 @@ def _of_texts(column: Texts, constants: Sequence[Any]) -> Iterator[str]:
 def _of_dates(
     first: datetime.date, last: datetime.date, constants: Sequence[Any]
 ) -> Iterator[datetime.date]:
-    yield from (first, last, first + (last - first) // 2)
-    for one in filter(None, map(_day, constants)):
+    yield from (first, last)
+    for one in (*filter(None, map(_day, constants)), *_days_of_numbers(constants)):
         yield from (one, one - _DAY, one + _DAY)
+    yield first + (last - first) // 2
+
+
+def _days_of_numbers(constants: Sequence[Any]) -> Iterator[datetime.date]:
+    """Yield days that three numbers say, as in ``date(2020, 2, 29)``."""
+    whole = [one for one in constants if type(one) is int][:_NUMBERS]
+    for year, month, day in product(whole, whole, whole):
+        if datetime.MINYEAR + 999 <= year <= datetime.MAXYEAR:
+            with suppress(ValueError):
+                yield datetime.date(year, month, day)
 
 
 def _day(constant: Any) -> datetime.date | None:

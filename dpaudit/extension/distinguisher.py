@@ -58,6 +58,9 @@ class Distinguisher:
     for_few_values
         Whether it is tried by default all the same where outputs take few values, or where some
         values repeat on one dataset more than on the other.
+    for_combinations
+        Whether it is tried by default all the same where some linear combination of the entries
+        tells far more than any entry does.
     of_bits
         Whether it reads the representation of numbers: a scan asks it of subjects that publish a
         value plus noise.
@@ -72,6 +75,7 @@ class Distinguisher:
     fit: str
     default: bool = True
     for_few_values: bool = False
+    for_combinations: bool = False
     of_bits: bool = False
 
     def load(self) -> Fit:

@@ -120,9 +120,16 @@ def _scale(one: Call) -> Any:
     return one.scale
 
 
+def _same(one: Any, other: Any) -> Any:
+    """Return which numbers are the same; one that is missing on both sides is."""
+    return (one == other) | (np.isnan(one) & np.isnan(other))
+
+
 def _over(one: Any, other: Any, scale: Any, factor: Any, squared: bool) -> float | None:
     try:
-        apart = np.abs(np.asarray(one, dtype=float) - np.asarray(other, dtype=float))
+        here, there = np.asarray(one, dtype=float), np.asarray(other, dtype=float)
+        with np.errstate(invalid="ignore"):
+            apart = np.where(_same(here, there), 0.0, np.abs(here - there))
         unit = np.abs(np.asarray(1.0 if scale is None else scale, dtype=float) * factor)
         units = np.broadcast_to(unit, apart.shape)
     except (TypeError, ValueError):  # of no numbers, or of other shapes

@@ -226,7 +226,7 @@ def _leaf(value: Any) -> tuple[Part, ...] | None:
         return _of_float(value)
     if isinstance(value, bool | np.bool_):
         return (Token("bool", str(bool(value))),)
-    if kind is int or (isinstance(value, np.integer) and not isinstance(value, np.timedelta64)):
+    if kind is int or (isinstance(value, np.integer) and kind is not np.timedelta64):
         found = _of_exact(value)  # 1 is not 1.0
         return found if len(found) > 1 else (*found, Token("number", "int"))
     if value is None or value is Ellipsis or value is NotImplemented:

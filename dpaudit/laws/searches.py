@@ -17,11 +17,12 @@ def search_with(
     mechanism: Any, domain: Domain, relation: str, dataset: Any, calls: int, seed: int
 ) -> Search:
     """Return what a search finds of a mechanism, of which it uses a copy."""
-    given = {"dataset": dataset, "calls": calls, "seed": seed}
+    given: dict[str, Any] = {"dataset": dataset, "calls": calls, "seed": seed}
     if isinstance(mechanism, Observed):
         function = fresh_copy(mechanism.calls.function)
         one = replace(mechanism.calls, function=function).one
-        return search(one, domain, relation, code=function, **given)
+        warns = "warnings" in mechanism.watched
+        return search(one, domain, relation, code=function, warns=warns, **given)
 
     def first(data: Any, rng: Generator) -> Any:
         return mechanism.sample(data, 1, rng)[0]

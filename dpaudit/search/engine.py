@@ -21,6 +21,7 @@ from dpaudit.search.space import Place, Space, space_of
 CALLS = 2_000
 _MADE = 0.5  # of the calls, for pairs that are made
 _CLIMBED, _KEPT = 3, 3
+_REMEMBERED = 128  # datasets, of which pairs are looked at in turn
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ def search(
     code: Any = None,
     calls: int = CALLS,
     seed: int = 0,
+    warns: bool = False,
 ) -> Search:
     """Return the pairs of a domain that a function tells apart the most.
 
@@ -89,6 +91,8 @@ def search(
         How often the function may be called.
     seed
         One seed gives one result.
+    warns
+        Whether warnings are looked at.
 
     Examples
     --------
@@ -101,7 +105,7 @@ def search(
     read = function if code is None else code
     made = domain.made(default_rng(seed))
     space = space_of(made, relation, dataset=dataset, constants=constants_of(read))
-    with showing(function, read, calls) as shows:
+    with showing(function, read, calls, warns=warns) as shows:
         return Hunt(space, shows, rng).result()
 
 
@@ -159,7 +163,9 @@ class Hunt:
             return NOTHING  # no such record can stand in such a dataset
         known = value_key(place.units)
         if known not in self.first:
-            self.first = {known: self.shows.first(pair.dataset)}
+            if len(self.first) == _REMEMBERED:
+                self.first.pop(next(iter(self.first)))
+            self.first[known] = self.shows.first(pair.dataset)
         return self.shows.of(self.first[known], pair.neighbour)
 
     def result(self) -> Search:

@@ -14,21 +14,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 import dpaudit.freezing.glimpse as glimpse
+from dpaudit._typing import Array
 from dpaudit.freezing import primitives, recorder
 from dpaudit.freezing.outputs import Output, flattened
 from dpaudit.freezing.patching import patched
 from dpaudit.freezing.recorder import Run
+from dpaudit.freezing.tracked import Call
 
-Call = Callable[[Any, Any], Any]
+Function = Callable[[Any, Any], Any]
 Kind = Literal["nothing", "movement", "output", "raw", "structure"]
 _BEYOND: dict[Kind, float] = {"raw": 1e6, "structure": 1e7}
 _NOISES, _MORE = (1, 2), range(3, 9)
+_FAR = 1e5  # of a shift that no noise pays for
 _SCALES, _LARGEST = 4.0, 50.0  # a movement that a factor of e in a scale counts as; of one at 0
 
 
@@ -44,15 +47,19 @@ NOTHING = Shown(0.0, "nothing")
 
 
 class First(NamedTuple):
-    """A dataset, a run on it with its output, and the values that no noise changed."""
+    """A dataset, a run on it with its output, and the values that no noise changed.
+
+    ``spread`` is how far numbers moved from one noise to another, at least the scale of the noise.
+    """
 
     dataset: Any
     run: Run
     output: Output
     fixed: dict[str, Any]
+    spread: Array
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Showing:
     """Runs of a function, counted; the primitives are intercepted meanwhile.
 
@@ -60,12 +67,15 @@ class Showing:
     ----------
     call
         A function of data and a generator.
-    most
-        Runs that it may make.
+    most, runs
+        How many it may make, and how many it made.
+    warns
+        Whether warnings are looked at.
     """
 
-    call: Call
+    call: Function
     most: int
+    warns: bool = False
     runs: int = 0
 
     @property
@@ -81,22 +91,25 @@ class Showing:
     def first(self, dataset: Any) -> First:
         """Return what runs with two noises show of a dataset."""
         run, other = (self.run(dataset, noise) for noise in _NOISES)
-        one, then = (_values(_output(made)) for made in (run, other))
-        return First(dataset, run, _output(run), _unchanged(one, then))
+        one, then = _output(run), _output(other)
+        fixed = _unchanged(_values(one), _values(then))
+        return First(dataset, run, one, fixed, _spread(run, one, then))
 
     def of(self, first: First, neighbour: Any) -> Shown:
         """Return what runs show of a dataset and a neighbour."""
         there = self.run(neighbour)
         output = _output(there)
-        if _differ(first.run, there) or first.output.structure != output.structure:
+        warned = self.warns and first.run.warned != there.warned
+        if warned or _differ(first.run, there) or first.output.structure != output.structure:
             return self._of_structure(first, neighbour)
         moved = movement(first.run, there)
         if _same(first.output, output):
             return Shown(moved, "movement", moved) if moved else NOTHING
         if (raw := self._raw(first, neighbour, output)) is not None:
             return Shown(_BEYOND["raw"] + raw + moved, "raw", moved)
-        if moved:
-            return Shown(moved, "movement", moved)
+        size = max(moved, _shift(first, output))
+        if size:
+            return Shown(size, "movement" if moved else "output", moved)
         return self._by_outputs(first.dataset, neighbour)
 
     def _of_structure(self, first: First, neighbour: Any) -> Shown:
@@ -143,10 +156,10 @@ def _unchanged(before: dict[str, Any], then: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def showing(call: Call, function: Any, most: int) -> Iterator[Showing]:
+def showing(call: Function, function: Any, most: int, *, warns: bool) -> Iterator[Showing]:
     """Intercept the primitives inside the block."""
     with patched(call, function):
-        yield Showing(call, most)
+        yield Showing(call=call, most=most, warns=warns)
 
 
 def _output(run: Run) -> Output:
@@ -154,7 +167,7 @@ def _output(run: Run) -> Output:
 
 
 def _differ(one: Run, other: Run) -> bool:
-    if one.error != other.error or one.warned != other.warned:
+    if one.error != other.error:
         return True
     return [(c.kind, c.shape) for c in one.calls] != [(c.kind, c.shape) for c in other.calls]
 
@@ -189,7 +202,7 @@ def movement(one: Run, other: Run) -> float:
     """
     total, squares = 0.0, 0.0
     for here, there in zip(one.calls, other.calls, strict=True):
-        moved = glimpse.moved_over(here, there, squared=here.kind == "normal")
+        moved = glimpse.moved_over(*_at_the_end(here, there), squared=here.kind == "normal")
         total += _SCALES * _apart(here.scale, there.scale)
         if moved is None:
             continue
@@ -198,6 +211,38 @@ def movement(one: Run, other: Run) -> float:
         else:
             total += moved
     return float(total + squares**0.5)
+
+
+def _at_the_end(one: Call, other: Call) -> tuple[Call, Call]:
+    """Return two calls whose noise met values, of as many, up to the last of either."""
+    count = min(len(one.meetings), len(other.meetings))
+    if len(one.meetings) == len(other.meetings):
+        return one, other
+    if not count:
+        return one, other
+    kept = [[*each.meetings[: count - 1], each.meetings[-1]] for each in (one, other)]
+    return replace(one, meetings=kept[0]), replace(other, meetings=kept[1])
+
+
+def _spread(run: Run, one: Output, other: Output) -> Array:
+    scales = [np.abs(np.asarray(call.scale, float)).max(initial=0.0) for call in run.calls]
+    least = max((float(scale) for scale in scales if np.isfinite(scale)), default=0.0)
+    if len(one.numbers) != len(other.numbers):
+        return np.full(len(one.numbers), least)
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(np.array(one.numbers) - np.array(other.numbers))
+        return np.asarray(np.maximum(apart, least), dtype=np.float64)
+
+
+def _shift(first: First, output: Output) -> float:
+    """Return how far an output moved though the noise is the same, in its spread.
+
+    What is added after the noise shows here alone.
+    """
+    with np.errstate(all="ignore"):
+        apart = np.abs(np.array(first.output.numbers) - np.array(output.numbers))
+        over = np.where(first.spread > 0, apart / first.spread, 0.0)
+    return min(float(np.nan_to_num(over, nan=0.0, posinf=_FAR).max(initial=0.0)), _FAR)
 
 
 def _apart(one: Any, other: Any) -> float:
