@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 import subprocess
 import sys
 import textwrap
@@ -113,6 +114,54 @@ def test_dates_and_times_agree_and_stay_dates():
 )
 def test_what_somebody_writes_is_no_noise(value):
     assert not could_be_noise(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "noise"),
+    [
+        ("\x01\x02\x03\x04", True),
+        ("\x01\x02\x03", False),  # three letters at most say nothing
+        ("one two\nthree", False),
+        ("abc12", False),
+        ("0a1b2c3d", True),
+        ("0A1B2C3D", True),
+        ("0A1b2c3d", True),
+        ("deadbeef", False),  # no digit
+        ("0a1b2c3", True),
+        ("a0b1", False),
+        ("records_2020", False),
+        (b"\xff\xfe\xfd", False),
+        (b"\xff\xfe\xfd\xfc", True),
+        (b"utf-8", False),
+        (np.bool_(True), True),
+        (None, False),
+        (2**60 + 12345, True),
+        (2**60, False),
+        (2**60 - 1, False),
+        (-(2**60) - 12345, True),
+        (123456 * 10**15, False),
+        (1234567 * 10**15, True),
+        (0.123456, False),
+        (0.1234567, True),
+        (-0.1234567, True),
+        (22 / 7, False),
+        (-22 / 7, False),
+        (math.pi, False),
+        (-math.e, False),
+        (math.inf, False),
+        (math.nan, False),
+        (0.5 + 0.1234567j, True),
+        (0.5 + 0.25j, False),
+        (np.array([0.5, 0.1234567]), True),
+        (np.array([1, 2**60 + 12345]), True),
+        (np.array(["mean", "0a1b2c3d"]), True),
+        (np.array(["mean"]), False),
+        (np.array([], dtype=float), False),
+    ],
+    ids=repr,
+)
+def test_what_has_more_digits_or_letters_than_somebody_writes(value, noise):
+    assert could_be_noise(value) is noise
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.laws.tensors import host_array
+from dpaudit.laws.tensors import _with_known_type, host_array
 
 
 class Tensor:
@@ -39,6 +39,38 @@ def test_no_copy_is_made_of_what_is_in_memory():
 
 def test_what_is_on_a_device_is_fetched():
     np.testing.assert_array_equal(host_array(Tensor([1, 2], device=2)), [1, 2])
+
+
+@pytest.mark.parametrize("device", [1, 2])
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        np.array([2**53 + 1]),
+        np.array([0.1], dtype=np.float32),
+        np.array([True]),
+    ],
+    ids=lambda one: str(one.dtype),
+)
+def test_numbers_keep_their_type_wherever_they_are(numbers, device):
+    found = host_array(Tensor(numbers, device=device))
+    assert found.dtype == numbers.dtype
+    assert found.tolist() == numbers.tolist()
+
+
+def test_a_type_that_numpy_does_not_have_becomes_doubles():
+    class Rounded:
+        dtype = "torch.bfloat16"
+
+        def double(self):
+            return np.array([0.5])
+
+    assert _with_known_type(Rounded()).tolist() == [0.5]
+
+
+def test_records_with_fields_are_fetched_as_they_are():
+    records = np.array([(0.5, 7)], dtype=[("a", np.float32), ("b", np.int64)])
+    found = host_array(Tensor(records, device=2))
+    assert (found.dtype, found.tolist()) == (records.dtype, [(0.5, 7)])
 
 
 @pytest.mark.parametrize("value", [1.5, "text", [1, 2], np.float32(1), None])
