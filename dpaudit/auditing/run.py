@@ -14,6 +14,7 @@ from numpy.random import default_rng
 
 import dpaudit.auditing.betting as sequential_audit
 import dpaudit.auditing.calls as calls
+import dpaudit.auditing.copies as copies
 import dpaudit.auditing.divergence as divergence
 import dpaudit.auditing.event as black_box
 import dpaudit.auditing.exact as white_box
@@ -375,6 +376,7 @@ def _run_laid_out(
         plan = plan.with_unit(unit)
     evidence = _noted(sameness.of_the_rest(evidence, case, unjudged), chosen, drawer)
     evidence = outcomes.of_bets_on_nothing(evidence, case.mechanism)
+    evidence = copies.of_first_calls(evidence, case, settings.seed)
     if evidence.interrupted:
         plan = plan.updated(trials=evidence.trials)
     if evidence.at_delta is not None:

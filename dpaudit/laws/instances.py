@@ -6,26 +6,45 @@ calls change anything is seen by a pickle of the code: the user's own modules go
 globals, class attributes, defaults and closures that are referred to, generators and the caches of
 `functools` left out. Both laws can be drawn: the first with another copy for every call, the later
 ones with what a first call, which does not count, has left.
+
+Copies stand for other instances where they have what another instance would have. A generator that
+somebody wrote by hand, a key and a counter, is no generator to a pickle: all copies draw the same
+from it, and so do copies that are made after one call, two, three. That is seen by their answers.
 """
 
 from __future__ import annotations
 
+import math
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import combinations
 from types import BuiltinFunctionType, MethodType, ModuleType
 from typing import Any
 
-from numpy.random import Generator
+import numpy as np
+from numpy.random import Generator, default_rng
 
 import dpaudit.watching.outside as outside
+from dpaudit._typing import Array
 from dpaudit.execution.failures import CannotTravel
 from dpaudit.execution.parcels import parcel_of
+from dpaudit.freezing.outputs import flattened
 from dpaudit.laws.calling import Calls, When
 from dpaudit.laws.observed import Observed
 
 _LARGEST = 2**25  # bytes of a pickle that is kept and compared
+REPEATED = (
+    "copies of the instance repeat noise that it brings along, as from a key and a counter of its "
+    "own: pass the class, of which an instance is made for every output"
+)
+_CHAINS, _STATES = 4, 8  # of calls one after the other, and after how many copies are made
+_ROUNDS, _FEWEST = 64, 8  # answers of each copy
+_SECONDS, _LONGEST = 5.0, 10.0  # for how long they are drawn, and for the fewest at most
+_OTHER, _ALIKE = 1e-6, 1e-3  # p-values: of laws that differ, and of laws that may be one
+_TWO_LAWS = 16 / 28  # of pairs of states differ at most, where these have two laws in turn
 # What has not been called yet: the object, so that its id stays its own, and its pickle.
 _made_as: dict[tuple[int, str], tuple[Any, bytes]] = {}
 # The same of what `Pristine` keeps, as it was when it was kept last.
@@ -39,6 +58,13 @@ def remember(mechanism: object, *, anew: bool = False) -> None:
         known = not anew and _key(function) in _made_as
         if not known and (blob := _pickled(function)) is not None:
             _made_as[_key(function)] = function, blob
+
+
+def as_remembered(given: Any) -> Any:
+    """Return what is called as it was before its first call: itself, if no call has changed it."""
+    known = _made_as.get(_key(given))
+    unchanged = known is None or known[0] is not given or _pickled(given) == known[1]
+    return given if unchanged or known is None else _unpickled(known[1])
 
 
 def is_changed(
@@ -100,6 +126,102 @@ class Pristine:
             if blob is None
             else replace(self._calls, when="first", again=lambda: _unpickled(blob))
         )
+
+
+# What copies bring along
+
+
+def copies_repeat(
+    make: Callable[..., Any], arguments: tuple[Any, ...], dataset: Any, seed: int
+) -> bool:
+    """Return `carries_noise` of what is made of arguments, of first calls alone."""
+    calls: Calls | None = getattr(make(*arguments), "calls", None)
+    return calls is not None and calls.when == "first" and carries_noise(calls, dataset, seed)
+
+
+def carries_noise(calls: Calls, dataset: Any, seed: int) -> bool:
+    """Return whether copies of an instance bring noise along that they repeat.
+
+    Copies that are made after one call, two and more then answer around other numbers, up and down,
+    and around the same ones whatever noise the calls before had. A state that noise has gone into
+    is another one after other noise, what counts or fades goes one way, and code that leaks at
+    some of its calls has two laws. Of calls that take long nothing is said.
+
+    Parameters
+    ----------
+    calls
+        Each the first of another copy.
+    dataset, seed
+        On which, and with which generators.
+    """
+    if calls.again is None:
+        return False
+    began = time.monotonic()
+    try:
+        chains = [_states(calls, dataset, [seed, n], began) for n in range(_CHAINS)]
+        answers = _answers(calls, chains, dataset, seed, began)
+    except Exception:  # of the instance's own, such as a budget that is spent
+        return False
+    return answers is not None and any(map(_is_repeated, np.moveaxis(answers, -1, 0)))
+
+
+def _states(calls: Calls, dataset: Any, seed: list[int], began: float) -> list[bytes]:
+    """Return pickles of a copy after its calls, fewer where these take too long."""
+    assert calls.again is not None
+    rng, copy, found = default_rng(seed), calls.again(), list[bytes]()
+    own = replace(calls, function=copy, when=None, again=None)
+    for _ in range(_STATES):
+        _numbers(own, dataset, rng)
+        if (blob := _pickled(copy)) is None or time.monotonic() > began + _LONGEST:
+            break
+        found.append(blob)
+    return found
+
+
+def _answers(
+    calls: Calls, chains: Sequence[Sequence[bytes]], dataset: Any, seed: int, began: float
+) -> Array | None:
+    """Return numbers of answers, of each chain, state and round; None of too few, or other ones."""
+    if any(len(chain) < _STATES for chain in chains):
+        return None
+    rng, rounds = default_rng([seed, _CHAINS]), list[Any]()
+    while len(rounds) < _ROUNDS:
+        if time.monotonic() > began + (_SECONDS if len(rounds) >= _FEWEST else _LONGEST):
+            break
+        rounds.append([[_of_copy(calls, blob, dataset, rng) for blob in one] for one in chains])
+    sizes = {len(one) for part in rounds for chain in part for one in chain}
+    if len(rounds) < _FEWEST or len(sizes) > 1:
+        return None
+    return np.moveaxis(np.array(rounds, dtype=float), 0, 2)
+
+
+def _of_copy(calls: Calls, blob: bytes, dataset: Any, rng: Generator) -> Sequence[float]:
+    own = replace(calls, function=_unpickled(blob), when=None, again=None)
+    return _numbers(own, dataset, rng)
+
+
+def _numbers(calls: Calls, dataset: Any, rng: Generator) -> Sequence[float]:
+    with calls.generators(rng):
+        return flattened(calls.one(dataset, rng)).numbers
+
+
+def _is_repeated(answers: Array) -> bool:
+    """Return it of one number of the answers, of shape ``(chains, states, rounds)``."""
+    from scipy.stats import kruskal
+
+    centres = np.median(answers, axis=(0, 2))
+    steps = np.diff(centres)
+    if not np.isfinite(answers).all() or (steps >= 0).all() or (steps <= 0).all():
+        return False
+    states = np.moveaxis(answers, 1, 0)
+    if not kruskal(*states.reshape(len(states), -1)).pvalue < _OTHER:
+        return False
+    least = _ALIKE / len(states)
+    if not all(np.ptp(chains) == 0 or kruskal(*chains).pvalue > least for chains in states):
+        return False
+    pairs = [one.ravel() for one in states]
+    differ = [kruskal(*pair).pvalue < _ALIKE for pair in combinations(pairs, 2) if np.ptp(pair) > 0]
+    return bool(sum(differ) > _TWO_LAWS * math.comb(len(states), 2))
 
 
 def at_calls(make: Callable[..., Any], arguments: tuple[Any, ...], when: When) -> Observed:

@@ -34,7 +34,7 @@ from dpaudit.execution.tasks import libraries_here, pickled, start_generators_an
 from dpaudit.laws.calling import When
 from dpaudit.laws.code import Code, hashed, place_of
 from dpaudit.laws.fresh import PROCESS
-from dpaudit.laws.instances import at_calls, is_changed, remember
+from dpaudit.laws.instances import as_remembered, at_calls, is_changed, remember
 from dpaudit.laws.layout import Layout
 from dpaudit.laws.mechanism import DIGITS, Mechanism, TiltedSample, Wraps, name_of
 from dpaudit.laws.observed import (
@@ -316,7 +316,8 @@ def isolated(given: Any, isolation: Isolation, reading: Reading = AS_IT_IS) -> P
     mechanism = as_mechanism(given, reading)
     if isolation.in_process:
         remember(mechanism, anew=True)
-        return Placed(mechanism, _ASKED, lambda: isolated(given, Isolation(), reading).mechanism)
+        again = lambda: isolated(as_remembered(given), Isolation(), reading).mechanism  # noqa: E731
+        return Placed(mechanism, _ASKED, again)
     if not hasattr(sys.modules["os"], "fork"):
         remember(mechanism, anew=True)
         return Placed(mechanism, "this system has no fork")

@@ -220,7 +220,10 @@ def _at_both(
     """
     own = replace(task, when="first", pairs=(task.pairs[found["pair"]],), tests=2 * len(task.pairs))
     try:
-        first = _judged(own, code, isolation, name)["findings"]
+        judged = _judged(own, code, isolation, name)
+        first = judged["findings"]
+        if judged["repeated"]:
+            first = processes.of_repeated_noise(first)
     except MechanismError as error:
         first = [_not_replayed(error)]
     deciding = [_of_first(one) for one in first if one["tier"] != "hint"]

@@ -33,6 +33,7 @@ from dpaudit.execution.units import Unit, planned_units, stream
 from dpaudit.freezing.observing import Function, really
 from dpaudit.freezing.outputs import Output
 from dpaudit.freezing.states import are_unmoved
+from dpaudit.laws.instances import REPEATED
 from dpaudit.laws.recurrence import TOO_MANY, recurrence
 from dpaudit.replaying.counting import Seen
 from dpaudit.watching.watch import Touch
@@ -217,6 +218,14 @@ def of_one_process(findings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     for one in findings:
         if one["tier"] in _STANDS:
             _withhold(one, _ONE_PROCESS)
+    return list(findings)
+
+
+def of_repeated_noise(findings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return findings of first calls of copies that repeat some noise: none of them stands."""
+    for one in findings:
+        if one["tier"] in _STANDS:
+            _withhold(one, REPEATED)
     return list(findings)
 
 

@@ -23,7 +23,7 @@ from dpaudit.freezing.observing import Function, observed
 from dpaudit.freezing.states import after_others
 from dpaudit.laws.calling import Calls, When, form_of
 from dpaudit.laws.code import hashed, place_of
-from dpaudit.laws.instances import Pristine
+from dpaudit.laws.instances import Pristine, carries_noise
 from dpaudit.laws.observations import require_few
 from dpaudit.replaying.findings import COUNTED, OWN_SAMPLERS, Asked, Compared, compared
 from dpaudit.replaying.movement import Moved
@@ -166,10 +166,18 @@ def _replayed(task: Task) -> dict[str, Any]:
         "pair": best[1],
         "pairs": looked,
         "changes": changes,
+        "repeated": _is_repeated(task, best[2], before),
         "form": form,
         "code": None if code is None else list(code),
         "runs": len(best[3][0].runs) + len(best[3][0].far),
     }
+
+
+def _is_repeated(task: Task, found: Compared, before: Pristine) -> bool:
+    """Return whether first calls show something, and are of copies that repeat some noise."""
+    if task.when != "first" or all(one.tier == "hint" for one in found.findings):
+        return False
+    return carries_noise(before.first(), task.pairs[0][0], task.seed)
 
 
 def _rank(found: Compared) -> tuple[int, float, float]:

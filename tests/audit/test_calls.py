@@ -19,6 +19,7 @@ from dpaudit.execution import Executor
 from dpaudit.execution.failures import OutOfTime
 from dpaudit.extension.settings import Settings
 from dpaudit.laws import instances
+from dpaudit.laws.isolated import Isolation
 from dpaudit.laws.observed import Observed, as_mechanism
 from dpaudit.report.schema import BudgetEntry, Measured, Result
 from dpaudit.verdicts import STATUSES
@@ -87,6 +88,29 @@ def test_a_change_is_seen_in_the_state_but_not_in_its_generators(kinds, given, c
     mechanism = _observed(_made(kinds, given))
     rngs = [default_rng(n) for n in range(2)]
     assert instances.is_changed(mechanism, DATA, 2, rngs) is changed
+
+
+@pytest.mark.parametrize(
+    ("given", "repeated"),
+    [
+        ("Keyed()", True),
+        ("Keyed(0.75)", True),
+        ("Congruential()", True),
+        ("Congruential(1.0)", True),
+        ("Noisy(0.05, 2.0)", False),
+        ("Noisy(0.05, 2.0).release", False),
+        ("Steady()", False),
+        ("WarmUp()", False),
+        ("Adding()", False),
+        ("EverySecond()", False),
+        ("EverySecond(3)", False),
+        ("EverySecond(5)", False),
+        ("Spent()", False),
+    ],
+)
+def test_copies_that_repeat_noise_are_told_by_later_states(kinds, given, repeated):
+    first = instances.with_calls(_observed(_made(kinds, given)), "first")
+    assert {instances.carries_noise(first.calls, DATA[0], seed) for seed in range(3)} == {repeated}
 
 
 def _audited(given, **settings):
@@ -197,6 +221,30 @@ def test_private_instances_that_calls_change_are_not_accused(kinds, given):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("given", ["Keyed()", "Congruential()", "Keyed"])
+@pytest.mark.parametrize("asked", [{}, {"until_refuted": True}, {"in_process": True}])
+def test_noise_that_copies_bring_along_refutes_nothing(kinds, given, asked):
+    isolation = Isolation(in_process=asked.get("in_process", False))
+    others = {"until_refuted": "until_refuted" in asked, "isolation": isolation}
+    result = _audited(_made(kinds, given), trials=2000, **others)
+    if given == "Keyed":  # made anew for every output
+        assert result.verdict == "not refuted", result.reason
+        return
+    assert result.verdict == "withheld", result.reason
+    if "in_process" not in asked:  # else later calls say more
+        assert [one.name for one in result.contract if not one.passed] == ["first calls"]
+        assert "pass the class" in result.reason
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("given", ["EverySecond(5)", "Spent()"])
+def test_what_leaks_at_the_first_call_and_keeps_no_noise_is_refuted(kinds, given):
+    asked = {"observe": "exceptions"} if given == "Spent()" else {}
+    result = _audited(_made(kinds, given), **asked)
+    assert result.verdict == "refuted", result.reason
+
+
+@pytest.mark.slow
 def test_an_instance_that_no_call_changes_is_audited_once(kinds):
     result = _audited(kinds.Steady())
     assert result.verdict == "not refuted"
@@ -205,7 +253,7 @@ def test_an_instance_that_no_call_changes_is_audited_once(kinds):
 
 @pytest.mark.slow
 def test_in_this_process_too(kinds):
-    result = _audited(kinds.Noisy(0.05, 1.5), isolation=dpaudit.Isolation(in_process=True))
+    result = _audited(kinds.Noisy(0.05, 1.5), isolation=Isolation(in_process=True))
     assert result.verdict == "refuted", result.reason
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 from dataclasses import replace
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -33,6 +36,19 @@ class Telling(Noisy):
     def __call__(self, data, rng):
         noisy = super().__call__(data, rng)
         return float(np.sum(data)) if self.calls == 1 else noisy
+
+
+class Keyed:
+    """Has noise of a stream of its own, and little fresh noise in the same number."""
+
+    def __init__(self):
+        self.key, self.drawn = os.urandom(16), 0
+
+    def __call__(self, data, rng):
+        self.drawn += 1
+        digest = hashlib.sha256(self.key + bytes([self.drawn % 256])).digest()
+        own = NormalDist(0.0, 3.0).inv_cdf((int.from_bytes(digest[:6], "big") + 0.5) / 2**48)
+        return float(np.sum(data)) + own + rng.laplace(scale=0.05)
 
 
 def unchanging(data, rng):
@@ -78,6 +94,20 @@ def test_code_that_no_call_changes_is_replayed_once():
 def test_both_replays_share_the_error_probability():
     alone, shared = (run(Telling(0.1, 2.0), when="first", tests=n) for n in (1, 2))
     assert 1.0 < proved(shared)[0] < proved(alone)[0]
+
+
+def test_a_first_call_of_copies_that_repeat_noise_says_so():
+    assert run(Keyed(), when="first", tests=2)["repeated"]
+    assert not run(Noisy(0.05, 2.0), when="first", tests=2)["repeated"]
+    assert not run(Noisy(0.05, 2.0))["repeated"]
+
+
+@pytest.mark.slow
+def test_noise_that_copies_bring_along_withholds():
+    found = replay(Keyed(), *PAIR, epsilon=1.0)
+    assert (found.verdict, found.findings[0].call) == ("withheld", "first")
+    assert "pass the class" in found.reasons[0]
+    assert replay(Keyed, *PAIR, epsilon=1.0).verdict == "not refuted"
 
 
 @pytest.mark.slow
