@@ -83,8 +83,8 @@ class Event:
         slack = self.slack(dataset, neighbour)
         if self.kind == "equal":
             return self.epsilon(delta)
-        laws = [law for n in self.conditions for law in (dataset.numbers[n.place],) if law]
-        tails = all(law.kind != "uniform" for law in laws)
+        laws = [side.numbers[n.place] for n in self.conditions for side in (dataset, neighbour)]
+        tails = all(law is None or law.kind != "uniform" for law in laws)
         if tails:
             own = replace(self, probable=self.probable * (1 - slack))
         else:

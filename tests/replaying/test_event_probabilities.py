@@ -221,3 +221,26 @@ def test_laws_are_the_same_where_everything_is(change, same):
     other = replace(one, **change)
     assert same_law(one, other) is same
     assert same_law(other, one) is same
+
+
+@pytest.mark.parametrize(
+    ("kinds", "absolute"),
+    [
+        (("laplace", "laplace"), False),
+        (("uniform", "uniform"), True),
+        (("uniform", "laplace"), True),
+        (("laplace", "uniform"), True),
+    ],
+)
+def test_rounding_is_taken_off_as_uniform_noise_of_either_dataset_moves(kinds, absolute):
+    """Of a probability of 1e-9 an absolute slack leaves next to nothing, a relative one most."""
+    p, q = (law(kind, 0.0, 2.0, error=1e-4) for kind in kinds)
+    event = Event("all of", "dataset", (Condition(0, True, 0.0),), 0.5, 1e-9)
+    slack = 2 * 10 * 1e-4 / 2.0
+    assert event.slack(laws(p), laws(q)) == pytest.approx(slack)
+    sides = (0.5 - slack, 1e-9 + slack) if absolute else (0.5 * (1 - slack), 1e-9)
+    due = math.log(sides[0] / sides[1]) - slack
+    assert event.proved(0.0, laws(p), laws(q)) == pytest.approx(due, rel=1e-9)
+    none = replace(event, other=0.0)
+    assert none.proved(0.0, laws(p), laws(q)) == math.inf
+    assert replace(event, probable=slack / 2).proved(0.0, laws(p), laws(q)) < 18

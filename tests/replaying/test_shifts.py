@@ -108,5 +108,6 @@ def test_an_excess_is_how_many_times_the_noise_of_the_claim_there_is():
     assert _excess([], None, 2.0, 0.0) is None
     assert _excess([value(0.5)], 0.5, 2.0, 0.0) is None
     times = _excess([value(0.5)], 0.5, 2.0, 1e-5)
+    assert GaussianDP(times * 0.5).epsilon(1e-5) <= 2.0  # at least so many: it is rounded down
     assert GaussianDP(0.5 * times).epsilon(1e-5) == pytest.approx(2.0, rel=1e-6)
     assert math.isclose(_excess([value(0.25)], 0.25, 2.0, 1e-5), 2 * times, rel_tol=1e-6)
