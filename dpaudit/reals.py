@@ -165,7 +165,7 @@ def _ball(value: Number) -> arb:
         return value.ball
     if isinstance(value, Fraction):
         return arb(fmpq(value.numerator, value.denominator))
-    if isinstance(value, _PLAIN) and math.isfinite(value):
+    if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
         return arb(value)
     raise TypeError(f"{value!r} is no number that a ball can hold")
 

@@ -238,7 +238,8 @@ class _Found:
         if result.verdict != "refuted" or asked.estimator != "exact" or asked.claimed is None:
             return None
         p = canaries.exact_p_value(game, self.counted, asked.claimed, asked.delta)
-        p *= math.exp(-P_VALUE_ROUNDING)  # the file states it as it is, not rounded up
+        # The file states it as it is, not rounded up.
+        p = max(canaries.LEAST_P_VALUE, p * math.exp(-P_VALUE_ROUNDING))
         return Certificate(
             claim=result.claim,
             kind="canaries",

@@ -41,7 +41,7 @@ from scipy.special import gammaln, ndtr, ndtri
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
-from dpaudit.estimation.one_run import Signs, lower_bound, p_value
+from dpaudit.estimation.one_run import Signs, log_p_value, lower_bound
 
 Design = Literal["independent", "fixed-size", "pairs", "runs"]
 DESIGNS: tuple[Design, ...] = ("independent", "fixed-size", "pairs", "runs")
@@ -54,6 +54,8 @@ _SHARES = {1: (1.0,), 2: (0.95, 0.05), 3: (0.85, 0.12, 0.03)}
 _ROUNDING = 1e-9  # relative: a probability has to exceed 1 by this much
 _GRID, _PASSES = 48, 4
 _LEAST_ALPHA = 1e-290
+LEAST_P_VALUE = 1e-290
+"""What is stated of any smaller p-value: it is one, too, and its inverse is a number."""
 
 
 @dataclass(frozen=True)
@@ -213,17 +215,20 @@ def exact_bound(game: Game, counted: Sequence[Counted], delta: float, alpha: flo
 def exact_p_value(game: Game, counted: Sequence[Counted], epsilon: float, delta: float) -> float:
     """Return the p-value of (epsilon, delta)-DP: the least of the plans', each over its share.
 
+    At least `LEAST_P_VALUE`.
+
     Examples
     --------
     >>> game = Game(scores=np.zeros(10), coins=np.ones(10, dtype=np.int8))
     >>> round(exact_p_value(game, (Counted(Plan(10, 0.5), 10),), 0.0, 0.0) * 2**9, 6)
     1.0
     """
-    found = [
-        p_value(one.correct, one.plan.guesses, len(game.coins), epsilon, delta) / one.plan.share
+    coins = len(game.coins)
+    logs = [
+        log_p_value(one.correct, one.plan.guesses, coins, epsilon, delta) - math.log(one.plan.share)
         for one in counted
     ]
-    return min(1.0, min(found) * math.exp(min(700.0, -game.log_given)))
+    return max(LEAST_P_VALUE, math.exp(min(0.0, min(logs) - game.log_given)))
 
 
 def gaussian_bound(game: Game, counted: Sequence[Counted], alpha: float) -> float:

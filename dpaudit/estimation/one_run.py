@@ -124,9 +124,21 @@ def p_value(correct: int, guesses: int, canaries: int, epsilon: float, delta: fl
     >>> round(p_value(10, 10, 10, 0.0, 0.0) * 1024, 6)
     1.0
     """
+    found = math.exp(log_p_value(correct, guesses, canaries, epsilon, delta))
+    return max(found, math.ulp(0.0))
+
+
+def log_p_value(correct: int, guesses: int, canaries: int, epsilon: float, delta: float) -> float:
+    """Return the logarithm of `p_value`, also where that is too small for a double.
+
+    Examples
+    --------
+    >>> round(log_p_value(2000, 2000, 2000, 0.0, 0.0), 3), round(-2000 * math.log(2), 3)
+    (-1386.294, -1386.294)
+    """
     _require(correct, guesses, canaries)
     check.non_negative("epsilon", epsilon)
-    return math.exp(_log_p_value(correct, guesses, canaries, epsilon, _log_delta(delta)))
+    return _log_p_value(correct, guesses, canaries, epsilon, _log_delta(delta))
 
 
 def lower_bound(correct: int, guesses: int, canaries: int, *, delta: float, alpha: float) -> float:

@@ -33,7 +33,7 @@ from dpaudit.estimation import canaries, inclusion
 from dpaudit.estimation.canaries import Design
 from dpaudit.verification.document import Document, Outcome
 from dpaudit.verification.drawn import Reader
-from dpaudit.verification.reals import Real, binomial, exp, smallest, told_apart
+from dpaudit.verification.reals import Real, binomial, exp, largest, smallest, told_apart
 
 CLAIM = "canaries"
 DESIGNS = canaries.DESIGNS
@@ -225,12 +225,13 @@ def _too_likely(least: Real, reader: Reader) -> str:
 
 
 def _least_p_value(stated: Stated, correct: Sequence[int]) -> Real:
-    """Return the least p-value of the plans, each over its share."""
+    """Return the least p-value of the plans, each over its share; of tiny ones the least stated."""
     given = _given(stated)
-    return smallest(
+    least = smallest(
         p_value(v, r, stated.coins, stated.claimed, stated.delta) / (Real(share) * given)
         for v, (r, share) in zip(correct, _pairs(stated), strict=True)
     )
+    return largest((least, Real(canaries.LEAST_P_VALUE)))
 
 
 def _integers(document: Document, name: str) -> tuple[int, ...]:

@@ -237,3 +237,35 @@ def test_a_table_of_what_mostly_fails_answers():
     assert table.epsilon(0.95) <= 0.5
     assert 0.9 <= table.delta(1.0) <= 0.9 * (1 + 1e-12)
     assert TabulatedDP(ApproximateDP(0.5, 1 - 1e-12)).delta(0.0) <= 1
+
+
+def test_between_points_a_curve_is_the_chord_over_the_exponential():
+    """Of (0, 0.5) and (log 3, 0.1): over x = exp(epsilon) the chord is 0.5 - 0.2 (x - 1)."""
+    curve = PrivacyProfile.of_points([(math.log(3), 0.1), (0.0, 0.5)])
+    for x in (1.25, 2.0, 2.75):
+        alone = 0.1 + 0.9 * (3 - x) / 4
+        assert curve.delta(math.log(x)) == pytest.approx(min(0.5 - 0.2 * (x - 1), alone), abs=1e-12)
+    assert curve.delta(math.log(2.0)) < 0.1 + 0.9 / 4
+    assert (curve.delta(0.0), curve.delta(9.0)) == (0.5, 0.1)
+
+
+@pytest.mark.parametrize("mu", [0.05, 0.7, 3.0])
+def test_a_trade_off_function_is_enclosed_from_above(mu):
+    for claim in (GaussianDP(mu), ApproximateDP(mu, 0.02)):
+        curve = PrivacyProfile.of_trade_off(claim.trade_off)
+        for epsilon in (0.0, 0.3 * mu, mu, 3 * mu):
+            assert -1e-12 <= curve.delta(epsilon) - claim.delta(epsilon) < 1e-8
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: 0.5 + 0.01 * x,
+        lambda x: (1 - x * x) / 2,
+        lambda x: max(0.0, 0.9 - x, 0.4 - 0.1 * x) - (0.01 if 0.2 < x < 0.21 else 0.0),
+    ],
+    ids=["rises", "is concave", "has a dent"],
+)
+def test_what_rises_or_is_not_convex_is_no_trade_off_function(function):
+    with pytest.raises(InvalidArgument, match="trade-off function"):
+        PrivacyProfile.of_trade_off(function).delta(0.5)

@@ -12,6 +12,7 @@ from dpaudit.reals import (
     OutOfTime,
     Real,
     Undecided,
+    binomial,
     chi2_above,
     diagonal,
     dot,
@@ -171,3 +172,12 @@ def test_spectral_radii(rows, radius):
         found = Matrix(rows).spectral_radius()
         assert abs(float(found) - radius) < 1e-12
         assert found.ball.overlaps(Real(radius).ball)
+
+
+def test_an_integer_beyond_doubles_is_a_number_like_any_other():
+    assert float(Real(10**400) / Real(10) ** 399) == pytest.approx(10, rel=1e-15)
+    assert float(binomial(3000, 1500) / Real(2) ** 3000) == pytest.approx(
+        math.comb(3000, 1500) / 2**3000, rel=1e-15
+    )
+    with pytest.raises(TypeError, match="no number"):
+        Real(math.inf)

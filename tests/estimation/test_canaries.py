@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -113,6 +114,20 @@ def test_bound_and_p_value_agree(rng):
     bound = exact_bound(game, counted, 1e-5, ALPHA)
     assert exact_p_value(game, counted, bound * (1 - 1e-6), 1e-5) <= ALPHA
     assert exact_p_value(game, counted, bound * (1 + 1e-6), 1e-5) > ALPHA
+
+
+@pytest.mark.parametrize(("n", "k"), [(2000, 1), (2000, 1000), (40, 3)])
+@pytest.mark.parametrize("right", [1.0, 0.75])
+def test_a_p_value_given_a_rare_size_is_that_of_a_game_over_its_probability(n, k, right):
+    """In fractions: at epsilon 0 and delta 0 of r fair guesses v or more are right."""
+    plan, coins = Plan(n, 0.5), np.ones(n, dtype=np.int8)
+    game = Game(scores=np.zeros(n), coins=coins, log_given=log_probability_of_size(k, n))
+    correct = int(right * n)
+    tail = Fraction(sum(math.comb(n, c) for c in range(correct, n + 1)), 2**n)
+    exact = min(Fraction(1), tail / Fraction(math.comb(n, k), 2**n) * 2)
+    found = Fraction(exact_p_value(game, (Counted(plan, correct),), 0.0, 0.0))
+    assert exact <= found * (1 + Fraction(1, 10**9))
+    assert found <= max(exact * (1 + Fraction(1, 10**6)), Fraction(1, 10**289))
 
 
 @pytest.mark.parametrize(("n", "k"), [(1, 0), (4, 2), (10, 3), (200, 100)])

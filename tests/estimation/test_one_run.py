@@ -19,9 +19,11 @@ from dpaudit.estimation.one_run import (
     draw_coins,
     gaussian_lower_bound,
     guess,
+    log_p_value,
     lower_bound,
     one_run_bound,
     p_value,
+    require_fair,
 )
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, PureDP
 
@@ -348,3 +350,26 @@ def test_every_plan_pays_its_share(rng):
         one = one_run_bound(scores, coins, (60,), delta=1e-5, alpha=0.1 / len(plans))
         assert many.lower == pytest.approx(one.lower, rel=1e-9)
         assert many.lower > 0
+
+
+def test_an_odd_guess_is_of_the_highest_score():
+    scores, coins = np.arange(101.0), np.ones(101, dtype=np.int8)
+    coins[::2] = -1
+    coins[-1] = 1
+    found = one_run_bound(scores, coins, (1,), delta=0.0, alpha=0.6)
+    assert (found.correct, found.guesses) == (1, 1)
+    coins[0], coins[-1] = -1, -1
+    assert one_run_bound(scores, coins, (1,), delta=0.0, alpha=0.6).correct == 0
+
+
+def test_coins_are_refused_that_fair_tosses_give_once_in_a_billion():
+    """All on one side, either one: 2^-30 for 31 of them, which is below 1e-9, and 2^-29 for 30."""
+    assert len(require_fair(np.ones(30, dtype=np.int8))) == 30
+    with pytest.raises(InvalidArgument, match="31 of 31"):
+        require_fair(np.ones(31, dtype=np.int8))
+
+
+def test_a_p_value_that_no_double_tells_from_0_is_above_it():
+    assert 0 < p_value(2000, 2000, 2000, 0.01, 0.0) < 1e-300
+    exact = 2000 * math.log(math.exp(0.01) / (1 + math.exp(0.01)))
+    assert log_p_value(2000, 2000, 2000, 0.01, 0.0) == pytest.approx(exact + 1e-8, rel=1e-10)

@@ -48,6 +48,23 @@ def test_a_refutation_is_verified_with_and_without_its_scores(tmp_path, scores, 
     assert by_scores.ratio > 1
 
 
+@pytest.mark.parametrize("design", ["independent", "fixed-size"])
+def test_a_p_value_below_all_doubles_is_stated_as_the_least(tmp_path, rng, design):
+    included = rng.permutation(3000) < 1500
+    scores = included + rng.normal(scale=0.01, size=3000)
+    result = dpaudit.audit_scores(scores, included, delta=0.0, claim=0.1, design=design)
+    path = result.save(tmp_path).certificate
+    stated = json.loads(path.read_text())["quantities"]
+    assert stated["p_value"] == 1e-290
+    assert stated["ratio"] == pytest.approx(0.05 / 1e-290)
+    (verdict,) = dpaudit.verify(path)
+    assert verdict.verified
+    smaller = {**json.loads(path.read_text()), "quantities": {"p_value": 1e-295, "ratio": 5e293}}
+    path.write_text(json.dumps(smaller))
+    (verdict,) = dpaudit.verify(path)
+    assert not verdict.verified
+
+
 def test_pairs_are_counted_again(tmp_path, rng):
     first = rng.random(200) < 0.5
     included = np.stack([first, ~first], axis=1).ravel()
