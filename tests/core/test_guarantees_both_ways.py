@@ -20,6 +20,7 @@ from dpaudit.accounting.events import (
 from dpaudit.accounting.optimal import OptimalComposition
 from dpaudit.accounting.proved import NumericalDP, TabulatedDP, WorstOf
 from dpaudit.accounting.renyi import RenyiCurveDP
+from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees.guarantee import Guarantee
 from dpaudit.guarantees.kinds import (
     ApproximateDP,
