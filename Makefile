@@ -19,7 +19,7 @@ LISTS := pyproject.toml constraints.txt
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test quick cluster packages tensors training docs docs-test mutants peers examples release lint types wheelhouse bench constraints clean
+.PHONY: help audit test quick cluster packages tensors training docs docs-test mutants peers dpriv-bench examples release lint types wheelhouse bench constraints clean
 # Two pips in one .venv would trip over each other, and the jobs below use every core themselves.
 .NOTPARALLEL:
 
@@ -35,6 +35,7 @@ help:
 	@echo 'make training     run recipes of training with opacus, torch and jax, in their own environment'
 	@echo 'make mutants      see that every seeded fault fails a test, 40 minutes at most on two cores'
 	@echo 'make peers        measure other packages on the same work, and write docs/peers.md'
+	@echo 'make dpriv-bench  audit the questions of DPriv-Bench, and write docs/dpriv-bench.md'
 	@echo 'make examples     run the twelve examples and the notebooks, and write their pages'
 	@echo 'make release      build sdist and wheel, check both, try the wheel on every supported Python'
 	@echo 'make lint         check the style and the format'
@@ -111,6 +112,10 @@ mutants: $(DEV)
 # Other packages, each in an environment of its own; PEERS_ARGS="--quick" takes less data.
 peers: $(DEV)
 	@$(BIN)/python -m benchmarks.peers.run $(PEERS_ARGS)
+
+# No dataset given: verdicts beside labels; DPRIV_ARGS=--resume goes on where a run was ended.
+dpriv-bench: $(DEV)
+	@$(BIN)/python -m benchmarks.dpriv_bench.run $(DPRIV_ARGS)
 
 # What scripts and notebooks print and show becomes part of the documentation.
 examples: $(DEV)

@@ -4,15 +4,16 @@ DPriv-Bench (Wang and others, arXiv 2604.15851) asks of each of 49 statistics an
 whether a claim holds: once with the noise that the claimed sensitivity s needs, labelled true, and
 once with less, labelled false. Its epsilon, beta and rho are symbols; here they are numbers.
 
-| mechanism | what is released | noise, claim true | noise, claim false | claim |
-|---|---|---|---|---|
-| Laplace | f(x) + noise | scale s / epsilon | half the scale | epsilon-DP |
-| Gaussian, GDP | f(x) + noise | variance s^2 / beta^2 | half the variance | beta-GDP |
-| Gaussian, zCDP | f(x) + noise | variance s^2 / (2 rho) | half the variance | rho-zCDP |
-| exponential | argmax of noisy f(column) | Gumbel, scale 2s / epsilon | half the scale | epsilon-DP |
-| noisy max | the same | Laplace, scale 2s / epsilon | half the scale | epsilon-DP |
-| permute-and-flip | the same | exponential, scale 2s / epsilon | half the scale | epsilon-DP |
+| mechanism | noise where the claim is true | where it is false | claim |
+|---|---|---|---|
+| Laplace | scale s / epsilon | half the scale | epsilon-DP |
+| Gaussian, GDP | variance s^2 / beta^2 | half the variance | beta-GDP |
+| Gaussian, zCDP | variance s^2 / (2 rho) | half the variance | rho-zCDP |
+| exponential | Gumbel, scale 2s / epsilon | half the scale | epsilon-DP |
+| noisy max | Laplace, scale 2s / epsilon | half the scale | epsilon-DP |
+| permute-and-flip | exponential, scale 2s / epsilon | half the scale | epsilon-DP |
 
+The first three release f(x) with noise, the others the argmax of f(column) with noise.
 Where something is chosen, the data are a table of a row for each of n people and a column for each
 of d items, all in [0, 1]; neighbours differ in one row.
 """

@@ -1,0 +1,198 @@
+"""The page of DPriv-Bench's questions, from what audits said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from benchmarks.dpriv_bench.questions import BETA, EPSILON, MECHANISMS, RECORDS, RHO
+
+Found = Mapping[str, Any]
+_ABOUT = (
+    "# DPriv-Bench, category 1",
+    "",
+    "Made by `make dpriv-bench`. Do not edit it.",
+    "",
+    "DPriv-Bench (arXiv 2604.15851) asks language models whether mechanisms keep what is claimed",
+    "of them. Its first category is 49 statistics of numbers in [0, 1] times mechanisms, each with",
+    "a claim that holds and one that does not; neighbours differ in one number, which is replaced.",
+    "Here every question is an audit, which is told the domain and the claim, and neither a",
+    "dataset nor the label:",
+    "",
+    "```python",
+    "import dpaudit",
+    "",
+    "",
+    "def release(data, rng):",
+    '    """The sum of the steps moves by 2, and gets the noise of a sensitivity of 1."""',
+    "    return abs(data[1:] - data[:-1]).sum() + rng.laplace(scale=1.0)",
+    "",
+    "",
+    "result = dpaudit.audit(",
+    "    release,",
+    "    domain=dict(bounds=(0, 1), records=5),",
+    '    relation="replace-record",',
+    "    epsilon=1.0,",
+    ")",
+    "print(result.verdict)",
+    "```",
+    "",
+)
+
+
+def written(found: Found) -> str:
+    """Return the page as Markdown."""
+    rows = [row for some in found["rows"].values() for row in some]
+    lines = [
+        *_ABOUT,
+        *_how(found),
+        *_summary(found["rows"]),
+        *_disagreements(rows),
+        *_variants(rows),
+        *_tables(found["rows"]),
+    ]
+    return "\n".join(lines)
+
+
+def agrees(row: Found) -> bool:
+    """Return whether a verdict is what the label asks for.
+
+    Examples
+    --------
+    >>> agrees({"label": True, "verdict": "not refuted"})
+    True
+    >>> agrees({"label": False, "verdict": "not refuted"})
+    False
+    """
+    return bool(row["verdict"] == ("not refuted" if row["label"] else "refuted"))
+
+
+def _how(found: Found) -> Iterator[str]:
+    options = found["options"]
+    true, false = (options[f"confidence_{label}"] for label in ("true", "false"))
+    where = "in processes of their own" if options["isolated"] else "in the process of the audit"
+    yield from (
+        f"There are {RECORDS} records, epsilon is {EPSILON:g}, beta {BETA:g} and rho {RHO:g}; a",
+        f"side has {options['trials']} outputs. Claims labelled true are audited at a confidence",
+        f"of {true:g}, those labelled false at {false:g}: the label decides no more than that, and",
+        f"is not told to the audit. The mechanisms run {where}: they draw from",
+        "their generator alone and keep nothing. What is not refuted is not thereby proved.",
+        "",
+        f"On {found['machine']}; CPU s are of all processes, beside whatever else the machine did.",
+        "",
+    )
+
+
+def _summary(rows: Mapping[str, Sequence[Found]]) -> Iterator[str]:
+    yield from (
+        "| mechanism | questions | true, refuted | false, refuted | no verdict | CPU s |",
+        "|---|---:|---:|---:|---:|---:|",
+    )
+    sums = [_counts(_asked(some)) for some in rows.values()]
+    for name, counts in zip(rows, sums, strict=True):
+        yield _line(MECHANISMS[name].name, *_cells(counts))
+    yield _line("all", *_cells([sum(column) for column in zip(*sums, strict=True)]))
+    yield ""
+
+
+def _asked(rows: Sequence[Found]) -> list[Found]:
+    """Return the questions of DPriv-Bench, without our variants of them."""
+    return [row for row in rows if not row["why"]]
+
+
+def _counts(rows: Sequence[Found]) -> list[float]:
+    true, false = ([row for row in rows if row["label"] is label] for label in (True, False))
+    refuted = [sum(row["verdict"] == "refuted" for row in some) for some in (true, false)]
+    withheld = sum("refuted" not in row["verdict"] for row in rows)
+    seconds = sum(row["seconds"] for row in rows)
+    return [len(rows), refuted[0], len(true), refuted[1], len(false), withheld, seconds]
+
+
+def _cells(counts: Sequence[float]) -> list[str]:
+    asked, wrong, true, right, false, withheld, seconds = counts
+    return [
+        f"{asked:g}",
+        f"{wrong:g} of {true:g}",
+        f"{right:g} of {false:g}",
+        f"{withheld:g}",
+        f"{seconds:.0f}",
+    ]
+
+
+def _disagreements(rows: Sequence[Found]) -> Iterator[str]:
+    yield from ("## Where verdict and label disagree", "")
+    found = [row for row in _asked(rows) if not agrees(row)]
+    for row in found:
+        label = "true" if row["label"] else "false"
+        yield (
+            f"* {MECHANISMS[row['mechanism']].name}, {row['number']}, {row['statistic']}: labelled "
+            f"{label}, {row['verdict']}; at least {row['lower']:.3g} is certified."
+        )
+    yield from ([] if found else ["Nowhere in this run."])
+    yield ""
+
+
+def _variants(rows: Sequence[Found]) -> Iterator[str]:
+    yield from (
+        "## Where a label depends on more than the question says",
+        "",
+        f"Of {RECORDS} records every claimed sensitivity is the true one. In these cases it is",
+        "at least twice the true one, so that half the noise is enough: what is labelled false",
+        "holds, and an audit must not refute it.",
+        "",
+        "| mechanism | statistic | n | verdict | certified | because |",
+        "|---|---|---:|---|---:|---|",
+    )
+    for row in (one for one in rows if one["why"]):
+        formula = f"{row['number']}, {escaped(row['formula'])}"
+        yield _line(
+            MECHANISMS[row["mechanism"]].name,
+            formula,
+            str(row["records"]),
+            row["verdict"],
+            f"{row['lower']:.3g}",
+            row["why"],
+        )
+    yield ""
+
+
+def _tables(rows: Mapping[str, Sequence[Found]]) -> Iterator[str]:
+    yield from (
+        "## Every question",
+        "",
+        "What is certified of the claim labelled true, then of the one labelled false; **bold**",
+        "where it refutes. Of a Gaussian by GDP it is beta, by zCDP rho, else epsilon.",
+        "",
+    )
+    names = [MECHANISMS[name].name for name in rows]
+    yield _line("", "statistic", "claimed", *(f"{name}, {of}" for name in names for of in _LABELS))
+    yield _line("---:", "---", "---", *["---:"] * (2 * len(names)))
+    asked = {
+        (row["number"], name, row["label"]): row for name in rows for row in _asked(rows[name])
+    }
+    for number in sorted({key[0] for key in asked}):
+        one = next(row for key, row in asked.items() if key[0] == number)
+        cells = (_certified(asked.get((number, name, label))) for name in rows for label in _TRUTH)
+        yield _line(str(number), escaped(one["formula"]), one["claimed"], *cells)
+    yield ""
+
+
+_LABELS, _TRUTH = ("true", "false"), (True, False)
+
+
+def _certified(row: Found | None) -> str:
+    if row is None:
+        return "—"
+    value = f"{row['lower']:.3g}"
+    if row["verdict"] == "not refuted":
+        return value
+    return f"**{value}**" if row["verdict"] == "refuted" else row["verdict"]
+
+
+def escaped(formula: str) -> str:
+    """Return a formula as a cell: a bar would end it, and a star or an underscore change type."""
+    return "".join(f"\\{one}" if one in "|*_" else one for one in formula)
+
+
+def _line(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
