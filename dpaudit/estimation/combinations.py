@@ -1,7 +1,7 @@
 """Combinations of parts in which two datasets are far apart though in no part alone they are.
 
 A total that noisy parts add up to, noise that cancels in a sum, rounded or not: in one direction
-there is no noise, or little, and the datasets differ there. Fisher's discriminant is that direction.
+there is no noise, or little, and the datasets differ there: Fisher's discriminant is that one.
 """
 
 from __future__ import annotations
