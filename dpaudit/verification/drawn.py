@@ -262,7 +262,8 @@ def _refuse_work(document: Document, settings: Settings) -> None:
     if settings.time is not None:
         raise document.refused("instance.settings.time", settings.time, "looks in its place")
     for name, value, most in limits:
-        if type(value) is int and value > most:
+        whole = type(value) is int or (type(value) is float and value.is_integer())
+        if whole and value > most:
             raise document.refused(f"instance.settings.{name}", value, f"at most {most}")
 
 
