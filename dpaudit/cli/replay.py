@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _ROWS = rows_of(door=Door.REPLAY)
 
 
-@takes(_ROWS, required=("dataset", "epsilon"))
+@takes(_ROWS, required=("epsilon",))
 def replay(
     target: Annotated[
         str,
@@ -64,11 +64,16 @@ def replay(
         prepare_directory(out)
     values = values_of(_ROWS, given)
     allowed = {name: values.pop(name) for name in names_of(ProcessSettings) if name in values}
-    neighbour = values.pop("neighbour", None)
+    if "dataset" not in values and "domain" not in values:
+        raise InvalidArgument("dataset", None, "a file of records, or a --domain in its place")
+    dataset, neighbour = (
+        None if one is None else records_from(Path(one))
+        for one in (values.pop("dataset", None), values.pop("neighbour", None))
+    )
     found = replayed(
         reference_of(target),
-        records_from(Path(values.pop("dataset"))),
-        None if neighbour is None else records_from(Path(neighbour)),
+        dataset,
+        neighbour,
         isolation=isolation_of(ProcessSettings(**allowed)),
         folder=Path.cwd(),
         **values,

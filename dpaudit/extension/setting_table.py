@@ -307,7 +307,7 @@ class OwnSettings:
         Group.DATA,
         "What datasets may be, in place of a neighbour: bounds=[0,1], records=6, columns, norm, "
         "labels, users, nodes",
-        doors=_OWN,
+        doors=_OWN | {Door.REPLAY},
     )
     form: str | None = setting(
         None,

@@ -14,7 +14,9 @@ from numpy.random import default_rng
 import dpaudit._validate as check
 import dpaudit.records as records
 from dpaudit._references import stop_here
-from dpaudit.errors import InvalidArgument, MechanismError
+from dpaudit.auditing.found_pairs import found_in
+from dpaudit.domains import domain_of
+from dpaudit.errors import InvalidArgument, MechanismError, Shown
 from dpaudit.execution import importable, stream
 from dpaudit.execution.failures import CannotTravel
 from dpaudit.execution.keeper import the_keeper
@@ -22,7 +24,7 @@ from dpaudit.execution.pool import Crew
 from dpaudit.execution.tasks import pickled
 from dpaudit.execution.units import Unit
 from dpaudit.laws.code import for_another_process
-from dpaudit.laws.isolated import Isolation, named
+from dpaudit.laws.isolated import Isolation, isolated, named, referred
 from dpaudit.laws.mechanism import name_of
 from dpaudit.laws.observed import Reading
 from dpaudit.laws.reaching import beyond_data_of
@@ -40,9 +42,10 @@ _MOST_PAIRS = 12
 
 def replay(
     mechanism: Callable[..., Any] | str | Any,
-    dataset: Any,
+    dataset: Any = None,
     neighbour: Any = None,
     *,
+    domain: Any = None,
     epsilon: float,
     delta: float = 0.0,
     relation: Any = None,
@@ -66,6 +69,8 @@ def replay(
     dataset, neighbour
         As `dpaudit.audit` takes them; without a neighbour some are made, and the one is shown that
         shows most.
+    domain
+        What datasets may be, as `dpaudit.audit` takes it: the worst pairs are looked for.
     epsilon, delta
         The claimed guarantee.
     relation, bounds
@@ -117,8 +122,16 @@ def replay(
     seed = check.integer("seed", seed, least=0)
     here = isolation or Isolation()
     with records.run(show_records), _reachable(folder):
-        pairs = _pairs(dataset, neighbour, relation, bounds, seed)
         name = _name(_callable(mechanism))
+        if domain is None:
+            if dataset is None:
+                raise InvalidArgument("dataset", None, "records, or a domain in their place")
+            pairs = _pairs(dataset, neighbour, relation, bounds, seed)
+        else:
+            reading = Reading(form, read)
+            pairs = _in_domain(
+                mechanism, domain, relation, (dataset, neighbour), here, reading, seed
+            )
         code, here = _placed(_callable(mechanism), here, name)
         task = running.Task(
             code=code,
@@ -176,6 +189,25 @@ def _pairs(
     rng = default_rng(stream(seed, "neighbours"))
     made = candidates(dataset, relation, bounds=bounds, most=_MOST_PAIRS, rng=rng)
     return [(one.pair, one.edit) for one in made]
+
+
+def _in_domain(
+    mechanism: Any,
+    domain: Any,
+    relation: Any,
+    given: tuple[Any, Any],
+    isolation: Isolation,
+    reading: Reading,
+    seed: int,
+) -> list[tuple[Pair[Any], str | None]]:
+    """Return the pairs that a search finds in a domain."""
+    dataset, neighbour = given
+    if neighbour is not None:
+        raise InvalidArgument("domain", Shown("a domain and a neighbour"), "one of the two")
+    where = referred if isinstance(mechanism, str) else isolated
+    placed = where(mechanism, isolation, reading)
+    found, _ = found_in(placed, domain_of(domain), relation, dataset=dataset, seed=seed)
+    return [(one.pair, one.edit) for one in found]
 
 
 def _callable(mechanism: Any) -> Any:

@@ -101,7 +101,7 @@ def _sizes(space: Space, at: Place) -> Iterator[Place]:
 
 def _near(space: Space, unit: Unit | None) -> Iterator[Unit]:
     """Yield units one cell of which is a step up or down."""
-    if unit is None:
+    if not unit:
         return
     record = unit[0]
     for n, (cell, column) in enumerate(zip(record, space.layout.columns, strict=True)):

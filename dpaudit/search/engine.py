@@ -11,7 +11,6 @@ from numpy.random import Generator, default_rng
 from dpaudit.domains.domain import Domain
 from dpaudit.domains.layouts import Unit
 from dpaudit.errors import InvalidArgument
-from dpaudit.neighbours.cells import value_key
 from dpaudit.neighbours.tables import Relation
 from dpaudit.search import climbing, making
 from dpaudit.search.constants import constants_of
@@ -149,24 +148,24 @@ class Hunt:
 
     def judge(self, place: Place) -> Shown:
         """Return what a pair shows; one that cannot be made shows nothing."""
-        key = value_key((place.units, place.place, place.new))
-        if key not in self.seen:
-            self.seen[key] = self._judged(place)
-            if self.seen[key].size:
-                self.best.append((self.seen[key], place))
-        return self.seen[key]
+        if place not in self.seen:
+            self.seen[place] = self._judged(place)
+            if self.seen[place].size:
+                self.best.append((self.seen[place], place))
+        return self.seen[place]
 
     def _judged(self, place: Place) -> Shown:
+        build, known = self.space.layout.build, place.units
         try:
-            pair = self.space.pair(place)
-        except (InvalidArgument, TypeError, ValueError, OverflowError):
+            neighbour = build(place.neighbour)
+            dataset = None if known in self.first else build(known)
+        except (TypeError, ValueError, OverflowError):
             return NOTHING  # no such record can stand in such a dataset
-        known = value_key(place.units)
         if known not in self.first:
             if len(self.first) == _REMEMBERED:
                 self.first.pop(next(iter(self.first)))
-            self.first[known] = self.shows.first(pair.dataset)
-        return self.shows.of(self.first[known], pair.neighbour)
+            self.first[known] = self.shows.first(dataset)
+        return self.shows.of(self.first[known], neighbour)
 
     def result(self) -> Search:
         """Return what is found: of made pairs, and by ascent from the best."""
@@ -194,8 +193,17 @@ class Hunt:
         ranked = sorted(self.best, key=lambda one: (-one[0].size, len(one[1].units)))
         different = dict[Any, tuple[Shown, Place]]()
         for shown, place in ranked:
-            different.setdefault((shown.kind, round(shown.size, 9)), (shown, place))
-        return list(different.values())[:count]
+            key = shown.kind, round(shown.size, 9)
+            if len(different) < count and key not in different and self._are_neighbours(place):
+                different[key] = shown, place
+        return list(different.values())
+
+    def _are_neighbours(self, place: Place) -> bool:
+        try:
+            self.space.pair(place)
+        except InvalidArgument:
+            return False
+        return True
 
     def _found(self, shown: Shown, place: Place) -> Found:
         return Found(place, shown.kind, shown.size, shown.moved)

@@ -82,7 +82,8 @@ class Space:
     def replacements(self, unit: Unit, others: Sequence[Unit]) -> Iterator[Unit | None]:
         """Yield what a neighbour may have in place of a unit: of others, as the relation allows."""
         if self.removes:
-            yield None
+            # A user without records: the numbers of the others stay.
+            yield () if self.relation.name == "add-remove-user" else None
             return
         name = self.relation.name
         for other in others:

@@ -26,3 +26,13 @@ def test_a_file_of_audits_takes_a_domain_of_a_table(tmp_path, monkeypatch, dpaud
         'columns.age = {type = "integer", minimum = 0, maximum = 120}\n'
     )
     assert dpaudit("audit", "a.toml").status == 1
+
+
+def test_a_replay_takes_a_domain_and_refuses_neither(tmp_path, monkeypatch, dpaudit):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(SOURCE)
+    words = ("replay", "mine:noisy_sum", "--relation", "replace-record", "--epsilon", "1")
+    assert dpaudit(*words, "--domain", "bounds=[0,1]", "--domain", "records=3").status == 1
+    refused = dpaudit(*words)
+    assert refused.status == 2
+    assert "dataset" in refused.err
