@@ -225,7 +225,7 @@ def audit(
             **({"until_refuted": True} if until_refuted else {}),
             "looks": settings.looks,
         },
-        f"dpaudit.audit(mechanism, dataset, neighbour, {claims.as_given(claimed)}, ",
+        f"dpaudit.audit({_of_what(dataset, domain)}, {claims.as_given(claimed)}, ",
     )
     with _storing(store), records.run(show_records):
         made, said = list[Candidate](), tuple[str, ...]()
@@ -290,6 +290,13 @@ def _given(**arguments: Any) -> dict[str, Any]:
     return {
         name: Code(one.__name__) if hasattr(one, "__name__") else one for name, one in shown.items()
     }
+
+
+def _of_what(dataset: Any, domain: Any) -> str:
+    """Return the first arguments of the call that repeats an audit."""
+    if domain is None:
+        return "mechanism, dataset, neighbour"
+    return "mechanism" if dataset is None else "mechanism, dataset"
 
 
 def _written(domain: Any) -> Any:

@@ -28,7 +28,7 @@ def found_in(
     seed: int,
     calls: int = CALLS,
 ) -> tuple[list[Candidate], tuple[str, ...]]:
-    """Return the pairs that a search found, the best first, and what is to be said of it.
+    """Return the pairs that a search found, one of each kind, and what is to be said of it.
 
     Parameters
     ----------

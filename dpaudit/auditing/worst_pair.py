@@ -58,6 +58,8 @@ def choose(case: PrivacyCase, executor: Executor, settings: Settings, trials: in
             refuse(settings.candidate_pairs)
         return Chosen(case, trials, None)
     count = len(case.candidates)
+    if count == 1 and settings.candidate_pairs is None:
+        return Chosen(case.candidates[0], trials, None)
     each = int(_SHARE * trials) // count
     if each < _LEAST:
         expected = f"at least {math.ceil(_LEAST * count / _SHARE)}, to rank {count} pairs"

@@ -19,7 +19,7 @@ from dpaudit.search.space import Place, Space, space_of
 
 CALLS = 2_000
 _MADE = 0.5  # of the calls, for pairs that are made
-_CLIMBED, _KEPT = 3, 3
+_CLIMBED = 3
 _REMEMBERED = 128  # datasets, of which pairs are looked at in turn
 
 
@@ -185,7 +185,7 @@ class Hunt:
                     lambda: self.shows.is_over,
                     self.rng,
                 )
-        found = [self._found(*one) for one in self._leaders(_KEPT)]
+        found = [self._found(*one) for one in self._kept()]
         return Search(tuple(found), len(self.seen), self.shows.runs, self.space.is_bounded)
 
     def _leaders(self, count: int) -> Sequence[tuple[Shown, Place]]:
@@ -197,6 +197,19 @@ class Hunt:
             if len(different) < count and key not in different and self._are_neighbours(place):
                 different[key] = shown, place
         return list(different.values())
+
+    def _kept(self) -> Sequence[tuple[Shown, Place]]:
+        """Return the best pair of each kind, and the one whose centres moved most."""
+        ranked = sorted(self.best, key=lambda one: (-one[0].size, len(one[1].units)))
+        moved = sorted(ranked, key=lambda one: -one[0].moved)
+        different = dict[str, tuple[Shown, Place]]()
+        for shown, place in ranked:
+            if shown.kind not in different and self._are_neighbours(place):
+                different[shown.kind] = shown, place
+        best = next((one for one in moved if self._are_neighbours(one[1])), None)
+        kept = list(different.values())
+        further = best is not None and best[0].moved > max(one[0].moved for one in kept)
+        return [*kept, best] if best is not None and further else kept
 
     def _are_neighbours(self, place: Place) -> bool:
         try:
