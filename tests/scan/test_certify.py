@@ -119,6 +119,20 @@ def test_no_more_than_alpha_may_be_spent_in_all(spent, fails, left):
     assert spent == pytest.approx([left / certify.ATTEMPTS] * len(spent))
 
 
+@pytest.mark.parametrize("why", ["", "a file holds them"])
+def test_what_may_share_noise_certifies_nothing_and_all_that_was_drawn_is_counted(monkeypatch, why):
+    monkeypatch.setattr(certify, "_why_kept", lambda *_: why)
+    found = certified(coin(0.9, 0.1), PAIR, PureDP(0.5), Sizes(100, 400), 0.1, seed=3)
+    assert (found.refuted, found.kept, found.why) == (not why, bool(why), why)
+    assert (found.lower > 0.5) is not bool(why)
+    assert found.lower == 0.0 or not why
+    assert (found.event is None) is (found.tested is None) is bool(why)
+    assert found.drawn == 2 * (32 + 100 + found.counting)
+    none = certified(coin(0.5, 0.5), PAIR, PureDP(0.5), Sizes(100, 400), 0.1, seed=3)
+    assert (none.refuted, none.kept, none.counting) == (False, False, 400)
+    assert none.drawn == 2 * (32 + 100 + 400)
+
+
 @pytest.mark.parametrize("fails", [None, DrawnTogether, WorkerEnded])
 def test_no_output_is_drawn_twice(fails):
     mechanism = replace(laplace(1.0), fails=fails)
