@@ -7,12 +7,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from scipy.stats import binom, norm
+from scipy.stats import binom, chi2, norm
 
 from dpaudit.estimation import canaries
 from dpaudit.estimation.canaries import approximate_curve, gaussian_curve, independent_gaussian_mu
 from dpaudit.estimation.counted import Event, Tally, grain, rounded
-from dpaudit.estimation.independence import Outputs, repeats, ties
+from dpaudit.estimation.inclusion import _order, _sorted
+from dpaudit.estimation.independence import Outputs, heterogeneity, ranks, repeats, ties
 from dpaudit.estimation.joint import _beyond, _window
 from dpaudit.estimation.repeated import Repeated, repeated
 
@@ -185,3 +186,44 @@ def test_what_is_excluded_is_so_by_the_recursion_in_plain_steps():
             assert said == (share > 1 + 1e-9)
         assert found[0]
         assert not found[-1]
+
+
+def test_rows_are_sorted_where_coins_change_once_or_scores_only_rise_or_fall():
+    rng = np.random.default_rng(1)
+    scores, blocks = rng.normal(size=60), np.repeat([True, False, True], 20)
+    assert _sorted(scores[:40], blocks[:40])
+    assert not _sorted(scores, blocks)
+    mixed = rng.random(60) < 0.5
+    assert _sorted(np.sort(scores), mixed)
+    assert _sorted(-np.sort(scores), mixed)
+    assert not _sorted(scores, mixed)
+
+
+def test_runs_and_drift_of_coins_are_tested_at_half_each():
+    """Wald and Wolfowitz, and Wilcoxon, of 60 coins in order; the smaller p-value counts twice."""
+    rng = np.random.default_rng(2)
+    scores, coins = rng.normal(size=60), rng.random(60) < np.linspace(0.2, 0.9, 60)
+    n, k = 60, int(coins.sum())
+    runs = 1 + sum(a != b for a, b in pairwise(coins.tolist()))
+    expected = 1 + 2 * k * (n - k) / n
+    variance = (expected - 1) * (expected - 2) / (n - 1)
+    places = sum(place for place, one in enumerate(coins.tolist(), 1) if one)
+    spread = math.sqrt(k * (n - k) * (n + 1) / 12)
+    by_runs = 2 * norm.sf(abs(runs - expected) / math.sqrt(variance))
+    by_drift = 2 * norm.sf(abs(places - k * (n + 1) / 2) / spread)
+    found = _order(scores, coins, np.zeros(60, dtype=np.int64))
+    assert found.statistic == pytest.approx(min(1.0, 2 * min(by_runs, by_drift)), rel=1e-9)
+    assert by_drift < by_runs
+
+
+def test_units_within_a_process_are_compared_with_as_many_degrees_as_remain():
+    """Six units of 20 in two processes: of five degrees of freedom one is of the processes."""
+    rng = np.random.default_rng(3)
+    z = ranks(rng.normal(size=120))
+    units, processes = np.repeat(np.arange(6), 20), np.repeat([0, 1], 60)
+    between = sum(20 * z[units == one].mean() ** 2 for one in range(6))
+    further = sum(60 * z[processes == one].mean() ** 2 for one in range(2))
+    found = heterogeneity(z, units, processes)
+    assert found == pytest.approx(chi2.sf((between - further) * 119 / 120, 4), rel=1e-9)
+    assert heterogeneity(z, units) == pytest.approx(chi2.sf(between * 119 / 120, 5), rel=1e-9)
+    assert heterogeneity(z, processes, processes) == 1.0

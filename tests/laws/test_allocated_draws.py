@@ -15,7 +15,7 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.exact_loss import Direction, TiltedLosses, upper_end
 from dpaudit.guarantees import gaussian
 from dpaudit.laws.allocated import AllocatedSums
-from dpaudit.laws.allocated_draws import Large, Small, draws_beyond
+from dpaudit.laws.allocated_draws import Large, Small, _beyond_one, draws_beyond
 from dpaudit.laws.isolated import Isolation
 from dpaudit.laws.mechanism import Draws
 from dpaudit.neighbours import REPLACE_RECORD, Pair
@@ -218,3 +218,18 @@ def test_several_epochs_and_extreme_noise_are_drawn_tilted():
         assert law.log_payoff_bound(REMOVAL, 1.0, 1.0) == math.inf
         with pytest.raises(InvalidArgument, match=r"^aim: got 1\.0, expected one epoch"):
             law.sample_aimed(REMOVAL, 1.0, 2, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("size", "cap", "rate"), [(0.5, 1.0, 0.7), (2.0, 2.5, 1.0), (1.0, -0.5, 3.0)]
+)
+def test_what_lies_beyond_one_is_drawn_by_its_density(size, cap, rate):
+    """``exp(rate V) - 1`` times the normal density, V the ratio of densities, capped at ``cap``."""
+    drawn = np.sort(_beyond_one(size, cap, rate)(4000, np.random.default_rng(4)))
+    y = np.linspace(-12, 14, 260_001)
+    ratio = np.exp(size * np.minimum(y, cap) - size**2 / 2)
+    law = np.cumsum(np.exp(-y * y / 2) * np.expm1(rate * ratio))
+    cumulated = np.interp(drawn, y, law / law[-1])
+    steps = np.arange(1, len(drawn) + 1) / len(drawn)
+    gap = max(np.abs(cumulated - steps).max(), np.abs(cumulated - steps + 1 / len(drawn)).max())
+    assert gap < 1.9 / math.sqrt(len(drawn))  # of a right sampler with probability 0.998
