@@ -74,9 +74,11 @@ def _how(found: Found) -> Iterator[str]:
     yield from (
         f"There are {RECORDS} records, epsilon is {EPSILON:g}, beta {BETA:g} and rho {RHO:g}; a",
         f"side has {options['trials']} outputs. Claims labelled true are audited at a confidence",
-        f"of {true:g}, those labelled false at {false:g}: the label decides no more than that, and",
-        f"is not told to the audit. The mechanisms run {where}: they draw from",
-        "their generator alone and keep nothing. What is not refuted is not thereby proved.",
+        f"of {true:g}, those labelled false at {false:g}; in nothing else does an audit depend on",
+        f"the label. The mechanisms run {where}: they draw from their",
+        "generator alone and keep nothing, and what refutes is drawn again in other processes.",
+        f"All have seed {options['seed']}, so that statistics alike certify the same. What is not",
+        "refuted is not thereby proved.",
         "",
         f"On {found['machine']}; CPU s are of all processes, beside whatever else the machine did.",
         "",
@@ -122,14 +124,24 @@ def _cells(counts: Sequence[float]) -> list[str]:
 def _disagreements(rows: Sequence[Found]) -> Iterator[str]:
     yield from ("## Where verdict and label disagree", "")
     found = [row for row in _asked(rows) if not agrees(row)]
-    for row in found:
-        label = "true" if row["label"] else "false"
-        yield (
-            f"* {MECHANISMS[row['mechanism']].name}, {row['number']}, {row['statistic']}: labelled "
-            f"{label}, {row['verdict']}; at least {row['lower']:.3g} is certified."
-        )
+    yield from map(_disagreement, found)
     yield from ([] if found else ["Nowhere in this run."])
+    if any("refuted" not in row["verdict"] for row in found):
+        yield from ("", *_NO_PAIR)
     yield ""
+
+
+_NO_PAIR = (
+    "*No pair* is our shortcoming, and no answer: the search saw no neighbours that the function",
+    "tells apart, so that the audit refused the domain and gave no verdict.",
+)
+
+
+def _disagreement(row: Found) -> str:
+    label = "true" if row["label"] else "false"
+    which = f"{MECHANISMS[row['mechanism']].name}, {row['number']}, {row['statistic']}"
+    certified = f"; at least {row['lower']:.3g} is certified" if row["lower"] else ""
+    return f"* {which}: labelled {label}, {row['verdict']}{certified}."
 
 
 def _variants(rows: Sequence[Found]) -> Iterator[str]:

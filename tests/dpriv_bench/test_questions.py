@@ -19,6 +19,7 @@ from benchmarks.dpriv_bench.questions import (
     questions,
 )
 from benchmarks.dpriv_bench.run import (
+    ROOT,
     Options,
     Row,
     processor_seconds,
@@ -153,6 +154,15 @@ def test_a_variant_is_told_apart_from_questions():
     assert "| Laplace | 1 | 0 of 1 | 0 of 0 | 0 | 0 |" in text
     assert "| Laplace | 7, \\|a\\_b\\| | 5 | not refuted | 0.7 | n is even |" in text
     assert "Nowhere in this run." in text
+
+
+def test_the_page_there_is_has_every_question_and_refutes_nothing_that_holds():
+    text = (ROOT / "docs" / "dpriv-bench.md").read_text(encoding="utf-8")
+    assert "Made by `make dpriv-bench`" in text
+    for name in ADDITIVE:
+        assert f"| {MECHANISMS[name].name} | 98 | 0 of 49 | " in text
+    for number, one in STATISTICS.items():
+        assert f"| {number} | {page.escaped(one.formula)} | {one.claimed.words} |" in text
 
 
 def test_seconds_of_a_processor_go_on():
