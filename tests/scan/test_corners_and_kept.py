@@ -356,3 +356,33 @@ def test_what_was_touched_or_is_another_at_another_time_may_hold_noise():
     assert "there was no time to look" in hurried._outside(seen(1.0, 2.0))
     same, _, _ = look(None, watched=late)
     assert same._outside(seen(1.0, 1.0)) == ""
+
+
+@pytest.mark.parametrize(
+    ("hits", "processes"),
+    [((20, 20), 1), ((40, 20), 1), ((20, 0), 1), ((40, 0), 24), ((40, 40), 24), ((0, 0), 24)],
+)
+def test_where_the_event_varies_on_either_side_one_new_process_is_enough(
+    monkeypatch, hits, processes
+):
+    monkeypatch.setattr(keeping.time, "monotonic", lambda: 0.0)
+    one, drawn, _ = look(lambda place, count: sides(1.0, 2.0, count))
+    given = [Seen(rows, count) for rows, count in zip(sides(1.0, 2.0), hits, strict=True)]
+    again = iter(range(10**6))  # as many hits as those that were counted, in new processes
+    made = Look(
+        one.mechanism, one.pair, 0, one.draw,
+        lambda rows: Seen(np.asarray(rows), len(rows) * hits[next(again) % 2] // 40),
+    )  # fmt: skip
+    assert not made._differs_elsewhere(given)
+    assert len(drawn) == processes
+
+
+@pytest.mark.parametrize("part", [0, 1, 2])
+def test_any_part_that_is_another_at_another_time_may_be_noise(part):
+    given = [Seen(np.full((40, 3), value), 40) for value in (1.0, 2.0)]
+    later = [np.full((3, 3), value) for value in (1.0, 2.0)]
+    still, _, _ = look(None, watched=lambda *_: ([], later))
+    assert still._outside(given) == ""
+    later[1][:, part] += 0.5
+    moved, _, _ = look(None, watched=lambda *_: ([], later))
+    assert "(clock " in moved._outside(given)

@@ -60,3 +60,8 @@ def test_hostile_words_stay_words():
     assert "\x1b" not in text
     assert "\n# heading" not in text
     assert "````python" in text
+
+
+def test_a_confidence_is_never_rounded_up():
+    one = finding("tools.alpha").model_copy(update={"confidence": 0.99999999999})
+    assert " 0.9999999999 confidence" in " ".join(draft(one, scan(one)).split())
