@@ -12,9 +12,18 @@ from scipy.stats import binom, chi2, norm
 from dpaudit.estimation import canaries
 from dpaudit.estimation.canaries import approximate_curve, gaussian_curve, independent_gaussian_mu
 from dpaudit.estimation.counted import Event, Tally, grain, rounded
+from dpaudit.estimation.event import choose_event, most_of
 from dpaudit.estimation.inclusion import _order, _sorted
-from dpaudit.estimation.independence import Outputs, heterogeneity, ranks, repeats, ties
-from dpaudit.estimation.joint import _beyond, _window
+from dpaudit.estimation.independence import (
+    Outputs,
+    heterogeneity,
+    ranks,
+    repeats,
+    serial,
+    ties,
+    trend,
+)
+from dpaudit.estimation.joint import _beyond, _window, joint_lower_bound
 from dpaudit.estimation.repeated import Repeated, repeated
 
 # What is left out of a sum
@@ -227,3 +236,46 @@ def test_units_within_a_process_are_compared_with_as_many_degrees_as_remain():
     assert found == pytest.approx(chi2.sf((between - further) * 119 / 120, 4), rel=1e-9)
     assert heterogeneity(z, units) == pytest.approx(chi2.sf(between * 119 / 120, 5), rel=1e-9)
     assert heterogeneity(z, processes, processes) == 1.0
+
+
+@pytest.mark.parametrize(("count", "compared"), [(2200, False), (2300, True)])
+def test_neighbours_are_compared_where_200_rare_outputs_meet_by_chance(count, compared):
+    """Three in ten outputs are rare: 2223 of them have 200 pairs of rare ones side by side."""
+    outputs = (np.arange(count) % 10 < 3).astype(float)
+    z, units = ranks(outputs), np.repeat(np.arange(count // 100), 100)
+    inside = units[1:] == units[:-1]
+    sum_of = float(z[1:][inside] @ z[:-1][inside]) / math.sqrt(inside.sum())
+    expected = 2 * norm.sf(abs(sum_of)) if compared else 1.0
+    assert serial(z, units, 1) == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_trend_is_one_within_processes_and_not_between_them():
+    rng = np.random.default_rng(4)
+    processes = np.repeat([0, 1, 2], [300, 100, 50])
+    level = ranks(processes + 0.01 * rng.normal(size=450))
+    place = np.concatenate([np.arange(n) - (n - 1) / 2 for n in (300, 100, 50)])
+    exact = 2 * norm.sf(abs(place @ level) / math.sqrt(place @ place))
+    assert trend(level, processes) == pytest.approx(exact, rel=1e-9)
+    assert exact > 0.01  # what differs from process to process is no trend
+    assert trend(ranks(place), processes) < 1e-9
+    assert trend(ranks(place)[:99], processes[:99]) == 1.0
+
+
+@pytest.mark.parametrize("low", [2.0, -2.0, -8.0])
+def test_low_scores_tell_the_neighbour_and_high_ones_the_dataset(low):
+    """Half of the scores of one side are of a value that the other never has."""
+    high, half = np.full(100, 8.0), np.repeat([low, 8.0], 50)
+    found = choose_event(high, half, 0.0)
+    assert (found.above, found.hits(high), found.hits(half)) == (False, 0, 50)
+    assert found.promised > 1
+    mirrored = choose_event(-half, -high, 0.0)
+    assert (mirrored.above, mirrored.hits(-half), mirrored.hits(-high)) == (True, 50, 0)
+    assert mirrored.promised == pytest.approx(found.promised)
+    assert mirrored.threshold == pytest.approx(-found.threshold)
+
+
+def test_the_most_that_can_be_certified_is_of_each_side_s_own_trials():
+    counts = {"favoured_trials": 50, "other_trials": 5000}
+    expected = joint_lower_bound(50, 0, 50, 5000, delta=0.01, alpha=0.05)
+    assert most_of(counts, 0.01, 0.05) == expected
+    assert expected > 1.5 + joint_lower_bound(50, 0, 50, 50, delta=0.01, alpha=0.05)

@@ -1,5 +1,6 @@
 """General sensitivity theorems: sound on random pairs, attained, and their halves refuted."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from dpaudit import Pair
-from dpaudit.errors import InvalidArgument
+from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.neighbours import ADD_REMOVE_RECORD, REPLACE_COLUMN, REPLACE_RECORD
 from dpaudit.refutation import (
     bounded_mean,
@@ -17,6 +18,8 @@ from dpaudit.refutation import (
     gradient_step,
     strongly_convex_minimiser,
 )
+from dpaudit.refutation.attained import Attained, searched
+from dpaudit.refutation.inequality import Condition, Evidence, Inequality, broken
 
 ENTRIES = st.floats(-3, 3, width=32)
 
@@ -128,3 +131,83 @@ def test_what_breaks_an_assumption_refutes_nothing():
 def test_bad_arguments_are_named(make, named):
     with pytest.raises(InvalidArgument, match=f"^{named}: "):
         make()
+
+
+@pytest.mark.parametrize(
+    ("value", "holds"),
+    [(1.0, True), (math.nextafter(1.0, 2.0), False), (-math.inf, True), (math.nan, False)],
+)
+def test_an_assumption_holds_up_to_its_limit_and_no_further(value, holds):
+    condition = Condition(name="at most 1", value=value, limit=1.0)
+    assert condition.holds is holds
+    assert broken((condition,)) == (() if holds else ("at most 1",))
+
+
+@pytest.mark.parametrize(
+    ("sides", "scale", "ratio"),
+    [
+        ((3.0, 2.0), None, 1.5),
+        ((3.0, 2.0), 4.0, 1.25),
+        ((-3.0, -2.0), 4.0, 0.75),
+        ((math.inf, 2.0), None, math.inf),
+        ((1.0, 0.0), None, None),
+        ((1.0, -2.0), None, None),
+        ((1.0, 2.0), 0.0, None),
+        ((1.0, 2.0), math.nan, None),
+        ((math.nan, 2.0), None, None),
+        ((1.0, math.nan), 1.0, None),
+    ],
+)
+def test_an_excess_is_compared_to_what_is_above_0(sides, scale, ratio):
+    claim = Inequality(
+        name="one",
+        source="an example",
+        sides=lambda _: sides,
+        conditions=lambda _: (),
+        scale=None if scale is None else lambda _: scale,
+    )
+    if ratio is None:
+        with pytest.raises(MechanismError, match="expected"):
+            claim.ratio(0)
+    else:
+        assert claim.ratio(0) == ratio
+        assert claim.refuted_by(0) is (ratio > 1)
+
+
+@pytest.mark.parametrize(("value", "refuted"), [(0.4, False), (1.0, False), (3.0, True)])
+def test_only_what_is_refuted_has_a_reason_a_smallest_instance_and_a_certificate(value, refuted):
+    in_reach = Condition(name="below 9", value=value, limit=9.0)
+    of_evidence = Condition(name="an output", value=0.0, limit=0.0)
+    claim = Inequality(
+        name="one",
+        source="an example",
+        sides=lambda x: (x, 1.0),
+        conditions=lambda x: (in_reach,),
+        scale=lambda x: 2.0,
+        because=lambda x: f"as {x:g} is more",
+        evidence=lambda x: Evidence(parameters={}, instance={}, conditions=(of_evidence,)),
+    )
+    rng = np.random.default_rng(0)
+    found = searched(claim, lambda *_: value, 7, rng, seed=3, smallest=lambda x: f"{x:g}")
+    assert (found.value, found.bound, found.scale) == (value, 1.0, 2.0)
+    assert found.refutes is refuted
+    assert found.ratio == 1 + (value - 1.0) / 2.0
+    if not refuted:
+        assert (found.because, found.minimal, found.certificate) == (None, None, None)
+        return
+    assert (found.because, found.minimal) == ("as 3 is more", "3")
+    assert found.certificate.conditions == (in_reach, of_evidence)
+    assert found.certificate.search == {"seed": 3, "budget": 7}
+    assert found.certificate.quantities == {"ratio": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("value", "strict", "refutes"),
+    [(1.0, False, False), (1.0, True, True), (0.9, True, False), (1.1, False, True)],
+)
+def test_a_strict_bound_is_broken_where_it_is_met(value, strict, refutes):
+    for scale in (None, 4.0):
+        assert (
+            Attained(value=value, bound=1.0, instance="", strict=strict, scale=scale).refutes
+            is refutes
+        )
