@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -392,10 +393,16 @@ def _trade_off(case: PrivacyCase, evidence: Evidence) -> TradeOffCurves:
     claimed, proved = _drawn(case), _of_proof(case)
     return TradeOffCurves(
         false_positive_rate=list(_RATES),
-        claimed=[claimed.trade_off(rate) for rate in _RATES],
-        proved=None if proved is None else [proved.trade_off(rate) for rate in _RATES],
+        claimed=list(_rates_of(claimed)),
+        proved=None if proved is None else list(_rates_of(proved)),
         measured=None if evidence.roc is None else _interpolated(*evidence.roc),
     )
+
+
+@lru_cache(maxsize=64)
+def _rates_of(guarantee: Guarantee) -> tuple[float, ...]:
+    """Return the rates of a guarantee; one claim may have many audits."""
+    return tuple(guarantee.trade_off(rate) for rate in _RATES)
 
 
 def _interpolated(

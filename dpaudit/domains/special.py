@@ -96,7 +96,7 @@ def _numbers(constants: Iterable[Any]) -> Iterator[float]:
 
 def _of_numbers(low: float, high: float, constants: Sequence[Any]) -> Iterator[float]:
     yield from (low, high)
-    for one in map(float, _numbers(constants)):
+    for one in filter(None, map(float, _numbers(constants))):
         yield from (one, math.nextafter(one, -math.inf), math.nextafter(one, math.inf))
     yield from (low / 2 + high / 2, 0.0)
     yield from (1.0, -1.0) if high - low > 2 else ()

@@ -73,15 +73,21 @@ def datasets(space: Space, some: list[Unit], rng: Generator) -> Iterator[tuple[U
 
 
 def _of_two(one: Unit, other: Unit, size: int) -> Iterator[tuple[Unit, ...]]:
-    for count in dict.fromkeys((1, size // 2, size - 1)):
+    quarters = (size // 4, size // 4 + 1, 3 * size // 4, 3 * size // 4 + 1)
+    for count in dict.fromkeys((1, size // 2, size - 1, *quarters)):
         yield (other,) * count + (one,) * (size - count)
 
 
-def places(space: Space, dataset: tuple[Unit, ...], some: list[Unit]) -> Iterator[Place]:
-    """Yield pairs of a dataset: a unit in the first, the middle and the last place is another."""
-    seen = set[Any]()
-    for place in dict.fromkeys((0, len(dataset) // 2, len(dataset) - 1)):
-        if 0 <= place < len(dataset):
+def places(
+    space: Space, dataset: tuple[Unit, ...], some: list[Unit], number: int = 0
+) -> Iterator[Place]:
+    """Yield pairs of a dataset: the unit in the first, middle, last or one further place differs.
+
+    The further one is another for each dataset, by its number: so every place has its turn.
+    """
+    seen, size = set[Any](), len(dataset)
+    for place in dict.fromkeys((number % max(1, size), 0, size // 2, size - 1)):
+        if 0 <= place < size:
             for new in space.replacements(dataset[place], some):
                 key = (place, value_key(new))
                 if key not in seen:
@@ -91,7 +97,8 @@ def places(space: Space, dataset: tuple[Unit, ...], some: list[Unit]) -> Iterato
 
 def in_turn(space: Space, some: list[Unit], rng: Generator) -> Iterator[Place]:
     """Yield pairs: of every dataset the first two, then of every one the next two, and so on."""
-    waiting = [places(space, one, some) for one in datasets(space, some, rng)]
+    made = enumerate(datasets(space, some, rng))
+    waiting = [places(space, one, some, number) for number, one in made]
     while waiting:
         left = []
         for one in waiting:

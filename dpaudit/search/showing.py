@@ -102,7 +102,7 @@ class Showing:
         warned = self.warns and first.run.warned != there.warned
         if warned or _differ(first.run, there) or first.output.structure != output.structure:
             return self._of_structure(first, neighbour)
-        moved = movement(first.run, there)
+        moved = movement(first.run, there, selects=_is_choice(first.run, first.output))
         if _same(first.output, output):
             return Shown(moved, "movement", moved) if moved else NOTHING
         if (raw := self._raw(first, neighbour, output)) is not None:
@@ -193,8 +193,10 @@ def _share(one: str, other: str) -> float:
     return share if np.isfinite(share) else 1.0
 
 
-def movement(one: Run, other: Run) -> float:
+def movement(one: Run, other: Run, *, selects: bool = False) -> float:
     """Return how far the centres of two runs are apart, in scales of their noise.
+
+    Where the output is a choice among noisy values, what moves them all alike shows nothing.
 
     Of Laplace noise and others the absolute movements of entries are added up, of Gaussian noise
     the squares; the root of the squares of all Gaussian calls is added to the sums of the others,
@@ -204,6 +206,8 @@ def movement(one: Run, other: Run) -> float:
     for here, there in zip(one.calls, other.calls, strict=True):
         moved = glimpse.moved_over(*_at_the_end(here, there), squared=here.kind == "normal")
         total += _SCALES * _apart(here.scale, there.scale)
+        if selects and (among := _among(here, there)) is not None:
+            moved = among
         if moved is None:
             continue
         if here.kind == "normal":
@@ -211,6 +215,24 @@ def movement(one: Run, other: Run) -> float:
         else:
             total += moved
     return float(total + squares**0.5)
+
+
+def _among(one: Call, other: Call) -> float | None:
+    """Return how differently the entries of noisy values moved, in scales; None if they are one."""
+    if not one.meetings or not other.meetings:
+        return None
+    here, there = (np.asarray(each.meetings[-1].centre) for each in (one, other))
+    if here.shape != there.shape or here.size < 2:
+        return None
+    with np.errstate(all="ignore"):
+        moved = (here - there) / np.asarray(one.scale if one.scale is not None else 1.0, float)
+    return float(np.ptp(moved)) if np.isfinite(moved).all() else None
+
+
+def _is_choice(run: Run, output: Output) -> bool:
+    """Return whether an output is no number with noise: integers, flags and texts alone."""
+    whole = all(float(number).is_integer() for number in output.numbers)
+    return whole and any(call.meetings for call in run.calls)
 
 
 def _at_the_end(one: Call, other: Call) -> tuple[Call, Call]:

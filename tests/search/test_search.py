@@ -63,6 +63,27 @@ def test_a_movement_is_in_scales_and_of_gaussian_noise_a_euclidean_length():
     assert gaussian == pytest.approx(8**0.5)
 
 
+@pytest.mark.parametrize("size", [5, 21])
+def test_a_record_in_any_place_is_replaced(size):
+    domain = Domain(bounds=(0, 1), records=size)
+    assert best(lambda x: x[1::2].sum(), domain).moved == pytest.approx(1)
+
+
+def test_a_quarter_of_many_records_may_stand_apart():
+    query = lambda x: np.subtract(*np.percentile(x, [75, 25]))  # noqa: E731
+    assert best(query, Domain(bounds=(0, 1), records=21)).moved == pytest.approx(1)
+
+
+def test_of_a_choice_what_moves_all_scores_alike_shows_nothing():
+    def choice(data, rng):
+        return int(np.argmax(data.sum(axis=0) + rng.gumbel(size=2)))
+
+    found = search(choice, Domain(bounds=(0, 1), columns=2, records=1), "replace-record").found[0]
+    assert found.moved == 2
+    (one,), (other,) = found.place.units[0], found.place.new
+    assert sorted([one, other]) == [(0.0, 1.0), (1.0, 0.0)]
+
+
 def test_a_record_is_removed_where_that_makes_neighbours():
     found = best(
         lambda x: float(len(x)), Domain(bounds=(0, 1), records=(2, 4)), "add-remove-record"
