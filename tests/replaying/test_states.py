@@ -9,8 +9,9 @@ import sys
 import pytest
 
 import dpaudit
-from dpaudit.freezing.states import after_others, are_unmoved, processes_for
+from dpaudit.freezing.states import after_others, agree, are_unmoved, processes_for
 from dpaudit.replaying.api import replay
+from dpaudit.replaying.processes import _withhold
 from dpaudit.verification import Reader
 
 PAIR = [1.0, 2.0, 3.0], [1.0, 2.0, 2.0]
@@ -209,3 +210,45 @@ def test_a_time_that_is_over_ends_it_after_the_fewest():
     counts = []
     are_unmoved(lambda count: counts.append(count) or [[[1.0]]] * count, 1.0, lambda: True)
     assert counts == [16]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (1.5, 1.5 + 1e-14, True),
+        (1.5, 1.5 + 1e-6, False),
+        (math.nan, math.nan, True),
+        (math.nan, 1.0, False),
+        (1.0, math.nan, False),
+        (math.inf, math.inf, True),
+        (math.inf, -math.inf, False),
+        ("a", "a", True),
+        ("a", "b", False),
+        (None, None, False),  # what is missing shows nothing
+        (None, 1.0, False),
+        (1.0, None, False),
+    ],
+)
+def test_processes_agree_on_what_both_have(one, other, same):
+    assert agree([one], [other]) is same
+    assert agree(["x", one], ["x", other]) is same
+    assert not agree(["x", one], ["y", other])
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1.0, 3.0, 50.0])
+def test_in_so_many_processes_a_kept_coin_hardly_comes_up_the_same(epsilon):
+    rare = 1 / (1 + math.exp(min(epsilon, 30.0)))  # the rarer side of a coin that is epsilon-DP
+    count = processes_for(epsilon)
+    assert count & (count - 1) == 0
+    assert (1 - rare) ** count <= 1e-6 * (1 + 1e-9)
+    assert count < 2 * math.log(1e6) / rare + 1  # and in hardly more than it takes
+
+
+def test_what_is_withheld_proves_and_certifies_nothing():
+    one = {"kind": "sensitivity", "tier": "proof", "words": "it moved", "place": "a.py:3"}
+    one |= {"epsilon": 2.0, "evidence": {"event": {}}}
+    _withhold(one, "kept")
+    assert one == {
+        "kind": "hidden state", "tier": "withheld", "words": "kept", "place": "a.py:3",
+        "epsilon": None, "evidence": None,
+    }  # fmt: skip
