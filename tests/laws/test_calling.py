@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpaudit.errors import InvalidArgument
-from dpaudit.laws.calling import form_of
+from dpaudit.laws.calling import Argument, form_of
 
 
 def annotated(data, source: np.random.Generator):
@@ -44,3 +44,27 @@ def test_an_argument_that_nobody_knows_is_refused_by_name(function, unknown):
 
 def test_what_is_refused_may_be_overruled():
     assert str(form_of(lambda data, k, rng: 0, "f(data, trials, rng)")) == "f(data, trials, rng)"
+
+
+@pytest.mark.parametrize(
+    ("written", "many"),
+    [
+        ("f(data, trials, rng)", True),
+        ("f(data, trials)", True),
+        ("f(data, rng)", False),
+        ("f(data)", False),
+    ],
+)
+def test_a_call_returns_many_where_it_is_told_how_many(written, many):
+    assert form_of(lambda *given: 0, written).many is many
+
+
+def test_randomness_is_what_the_parameter_is_called():
+    rng = np.random.default_rng
+    assert Argument("rng", "seed").of(rng(5)) == int(rng(5).integers(2**32))
+    old = Argument("rng", "random_state").of(rng(5))
+    expected = np.random.RandomState(np.random.MT19937(int(rng(5).integers(2**63))))
+    assert old.random_sample() == expected.random_sample()
+    given = rng(5)
+    assert Argument("rng", "source").of(given) is given
+    assert Argument("data", "seed").of(7.0) == 7.0
