@@ -5,11 +5,9 @@ import pytest
 from benchmarks.dpriv_bench import page
 from benchmarks.dpriv_bench.functions import VARIANTS
 from benchmarks.dpriv_bench.questions import ADDITIVE, EPSILON, MECHANISMS, RECORDS, Question
-from benchmarks.dpriv_bench.run import NO_PAIR, Options, asked_of, audited, said_of
+from benchmarks.dpriv_bench.run import Options, asked_of, audited, said_of
 
 STANDARD = Options()
-# The search changes the first, the middle and the last of five records, and these do not count.
-MISSED = {46}
 
 
 def test_audits_of_some_questions_say_what_the_labels_say():
@@ -32,8 +30,6 @@ def test_audits_of_all_questions_say_what_the_labels_say(name):
     rows = [vars(audited(name, one, STANDARD, why)) for one, why in asked_of(name)]
     asked, variants = ([row for row in rows if bool(row["why"]) is of] for of in (False, True))
     assert len(asked) == 98
-    wrong = [row for row in asked if not page.agrees(row)]
-    assert {row["number"] for row in wrong} <= MISSED
-    assert {row["verdict"] for row in wrong} <= {NO_PAIR}
+    assert [row for row in asked if not page.agrees(row)] == []
     assert {row["verdict"] for row in variants} == {"not refuted"}
     assert {row["records"] for row in asked} == {RECORDS}
