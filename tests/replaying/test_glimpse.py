@@ -76,8 +76,17 @@ def test_two_runs_are_as_far_apart_as_their_values_moved(run_of, other, apart):
     ],
 )
 def test_a_movement_is_in_scales_of_its_noise(one, other, scale, factor, apart):
-    found = _over(one, other, scale, factor)
+    found = _over(one, other, scale, factor, squared=False)
     assert found == (None if apart is None else pytest.approx(apart, rel=1e-12))
+
+
+def test_a_movement_is_in_either_norm():
+    assert _over([1.0, 0.0], [4.0, -4.0], [1.0, 1.0], 1.0, squared=True) == 5.0
+    assert _over([1.0, 0.0], [7.0, -4.0], [2.0, 1.0], 1.0, squared=True) == 5.0
+    assert _over(1.0, 4.0, 2.0, -0.5, squared=True) == 3.0
+    first, second = (call(location=np.array(one), scale=1.0) for one in ([1.0, 0.0], [4.0, -4.0]))
+    assert moved_over(first, second, squared=True) == 5.0
+    assert moved_over(first, second) == 7.0
 
 
 def test_a_movement_is_the_largest_of_a_noise_s_sums_or_that_of_its_location():

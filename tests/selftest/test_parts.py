@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.stats import binom, norm
+from scipy.stats import binom, kstest, norm
 
 from dpaudit.estimation import one_run
 from dpaudit.estimation.joint import joint_lower_bound
@@ -29,6 +29,7 @@ from dpaudit.selftest.black_box import (
 )
 from dpaudit.selftest.estimators import Case, Forgetful, Spoiled
 from dpaudit.selftest.run import FULL, QUICK, Measured, Missing, Rate, SelfTest, _tested
+from dpaudit.selftest.verdicts import mechanisms
 
 # Laws
 
@@ -318,3 +319,11 @@ def test_the_attack_that_shows_most_is_certified_by_its_own_event():
     hits = rule.hits(counts[0], 50)
     assert joint_lower_bound(*hits, 50, 50, delta=0.0, alpha=0.05) > 2
     assert run_module.CERTAIN == 1e-6
+
+
+def test_noise_of_a_key_is_laplace_of_scale_1_and_follows_from_key_and_data():
+    drawn = [mechanisms._keyed(bytes([n // 256, n % 256]), [1.0]) for n in range(4000)]
+    assert kstest(drawn, "laplace").pvalue > 1e-3
+    assert mechanisms._keyed(b"a", [1.0]) == mechanisms._keyed(b"a", [1.0])
+    assert mechanisms._keyed(b"a", [1.0]) != mechanisms._keyed(b"b", [1.0])
+    assert mechanisms._keyed(b"a", [1.0]) != mechanisms._keyed(b"a", [2.0])
