@@ -727,3 +727,11 @@ def test_code_travelled_that_came_by_value_with_values_of_its_own():
     assert not _travelled(of(print, ("value",)))
     wrapped = SimpleNamespace(made=(without_parts, (unpickled, ())), carried=("value",))
     assert _travelled(wrapped)
+
+
+def test_a_text_that_was_usual_and_is_none_any_more_is_told():
+    layout = layout_of([[["x", 1.0], ["x", 2.0]]] * 2)
+    assert isinstance(layout, Parted)
+    usual, number = layout.rows([["x", 1.0], [1.0, 1.0]], 2)
+    assert usual[-1] == 0
+    assert number[-1] != 0

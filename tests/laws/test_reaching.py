@@ -12,6 +12,7 @@ import time
 import numpy as np
 import pytest
 
+import dpaudit.laws.reaching as reaching
 from dpaudit.laws.carried import carried_noise, could_be_noise
 from dpaudit.laws.isolated import Isolation, referred
 from dpaudit.laws.observed import as_mechanism
@@ -199,3 +200,13 @@ def test_what_an_import_worked_out_is_told_from_what_is_written(module):
 def test_nothing_of_this_process_was_changed():
     assert time.time.__module__ == "time"
     assert type(datetime.date.today()) is datetime.date
+
+
+def test_code_that_fails_at_another_time_alone_looks_at_a_clock(monkeypatch):
+    def found(mechanism, datasets, calls, entropy, ahead):
+        return ([], None, "ValueError") if ahead else ([], [[[1.0]]], "")
+
+    monkeypatch.setattr(reaching, "touched", found)
+    assert reaching.beyond_data(None, [[1.0]], 0, [(0, 0, 1.0)]) == [
+        ("clock", "at another time it fails")
+    ]

@@ -397,3 +397,16 @@ def test_units_are_known_by_all_of_their_seeds():
     """Children of one seed share its entropy, and draw other numbers."""
     seeds = [SeedSequence(5), *SeedSequence(5).spawn(2), SeedSequence(6)]
     assert len({repr(_plan(planned_units(100, 50, seed))) for seed in seeds}) == 4
+
+
+def test_the_machine_that_began_is_named_beside_those_that_went_on(tmp_path):
+    """What this one adds of itself says nothing of the one before it."""
+    path = tmp_path / "store"
+    run(path, Drawing())
+    with Store(path) as store:
+        store.run("""UPDATE audits SET machine = '{"processor": "the first"}'""")
+        other = 'machine: {"processor": "the second"}'
+        store.write("INSERT INTO facts VALUES (1, ?, x'')", [(other,)])
+    with storing(Storing(path)), kept("test") as ledger:
+        found = {one.partition(", now")[0] for one in ledger.elsewhere}
+    assert {"processor the first", "processor the second"} <= found

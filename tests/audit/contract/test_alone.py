@@ -16,11 +16,13 @@ from dpaudit.auditing.alone import (
     _Seen,
     _sizes,
     _tail,
+    checks,
     happened,
     is_scarce,
     refutes,
 )
 from dpaudit.auditing.draws import Certifying
+from dpaudit.estimation import independence
 from dpaudit.estimation.counted import Counted, Event, Tally
 from dpaudit.estimation.independence import FALSE_ALARM
 from dpaudit.estimation.joint import joint_lower_bound
@@ -169,3 +171,31 @@ def test_a_chance_counts_both_sides_of_both_rates():
     assert seen._chance((48, 16), (64, 64)) == 1
     swapped = _Seen((10, 30), (40, 40), ABOVE, Against(1.0, 0.0, ALPHA))
     assert swapped._chance((45, 50), (64, 64)) == pytest.approx(4 * min(tails))
+
+
+class _Bet:
+    """What else refutes a claim: it takes note of what it is asked about."""
+
+    def __init__(self):
+        self.asked = []
+
+    def suffices(self, size):
+        return size >= 32
+
+    def check(self, name, scores):
+        self.asked.append((name, scores))
+        return "the bet's own check"
+
+
+@pytest.mark.parametrize("bet", [None, _Bet()])
+def test_a_bet_that_refutes_is_checked_on_what_is_drawn_alone(bet):
+    scores = [np.tile([1.0, 1.0, 1.0, -1.0], 128), np.tile([-1.0, -1.0, -1.0, 1.0], 128)]
+    units = np.arange(512)
+    outputs = [independence.Outputs(side, units, units // 16) for side in scores]
+    drawn = SimpleNamespace(scores=scores, outputs=outputs)
+    drawer = SimpleNamespace(**vars(QUICK), timed=False, alone=lambda *_: drawn)
+    counted = Counted(lambda runs: runs, ABOVE)
+    tally = Tally((7500, 2500), (10_000, 10_000))
+    found, _ = checks(drawer, counted, tally, Against(0.5, 0.0, ALPHA, bet))
+    assert ("the bet's own check" in found) is (bet is not None)
+    assert bet is None or bet.asked == [("the divergence of outputs drawn alone", scores)]
