@@ -192,3 +192,11 @@ def test_a_tenth_more_noise_than_there_is_would_be_seen(sampling):
     case = sampling, COVERED[sampling][0], (4, 2, 1)
     found = proved_bracket(event_of(**stated(*case, noise_multiplier=1.1)), DELTA)
     assert exact(*case, found.upper) > 1.02 * DELTA
+
+
+def test_a_batch_of_all_records_is_a_poisson_sample_of_rate_one():
+    """Under the relation that the loader has: under another one Poisson samples lose half."""
+    training = Training(
+        sampling="fixed", records=4, batch_size=4, epochs=1, noise_multiplier=1.0, relation=None
+    )
+    assert _against_poisson(training, DELTA) == []
