@@ -39,14 +39,14 @@ def test_a_true_claim_is_not_refuted():
 
 
 def test_records_that_were_given_are_not_written():
-    result = audited(noisy_sum(0.5), dataset=np.linspace(0.1, 0.2, 6))
-    assert result.verdict == "refuted"
+    result = audited(noisy_sum(1.0), dataset=np.linspace(0.1, 0.2, 6))
+    assert result.verdict == "not refuted"
     assert not any("np.array([" in one for one in result.notes)
 
 
 def test_a_domain_without_bounds_is_said_to_have_none():
-    result = audited(noisy_sum(0.5), domain={"records": 3})
-    assert result.verdict == "refuted"
+    result = audited(noisy_sum(2e6), domain={"records": 3})
+    assert result.verdict == "not refuted"
     assert any("Nobody says how large numbers may be" in one for one in result.notes)
 
 
@@ -93,6 +93,7 @@ def test_an_assertion_takes_a_domain():
         assert_not_refuted(noisy_sum(1.0), pair, **given)
 
 
+@pytest.mark.slow
 def test_a_table_of_pandas_is_a_domain():
     table = pd.DataFrame({"age": [20, 90], "sex": ["f", "m"]})
 

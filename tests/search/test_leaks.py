@@ -5,7 +5,7 @@ import pytest
 import dpaudit
 from tests.search.leaks import LEAKS, size
 
-FEW = ("branch", "cancelled", "largest")
+FEW = ("branch", "cancelled")
 
 
 def falls(function, **given):

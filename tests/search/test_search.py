@@ -182,9 +182,9 @@ def test_a_function_of_nothing_shows_nothing():
 
 def test_a_category_that_code_names_is_found_among_many():
     domain = Domain(
-        columns={"city": Categories(values=tuple(f"c{n}" for n in range(10**4)))}, records=5
+        columns={"city": Categories(values=tuple(f"c{n}" for n in range(1000)))}, records=5
     )
-    query = lambda table: float((table["city"] == "c7777").sum())  # noqa: E731
+    query = lambda table: float((table["city"] == "c777").sum())  # noqa: E731
     assert best(query, domain).moved == 1
 
 

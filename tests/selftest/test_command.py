@@ -106,6 +106,7 @@ def test_an_unsound_estimator_fails_it(small, monkeypatch, capsys):
     assert "errs too often" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_control_that_is_not_caught_fails_it(small, monkeypatch, capsys):
     monkeypatch.setattr(selftest_run, "CONTROLS", CHEAP[:1])
     assert status() == 1
