@@ -126,15 +126,7 @@ def _disagreements(rows: Sequence[Found]) -> Iterator[str]:
     found = [row for row in _asked(rows) if not agrees(row)]
     yield from map(_disagreement, found)
     yield from ([] if found else ["Nowhere in this run."])
-    if any("refuted" not in row["verdict"] for row in found):
-        yield from ("", *_NO_PAIR)
     yield ""
-
-
-_NO_PAIR = (
-    "*No pair* is our shortcoming, and no answer: the search saw no neighbours that the function",
-    "tells apart, so that the audit refused the domain and gave no verdict.",
-)
 
 
 def _disagreement(row: Found) -> str:

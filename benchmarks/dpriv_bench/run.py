@@ -23,11 +23,9 @@ import dpaudit
 from benchmarks.dpriv_bench import page
 from benchmarks.dpriv_bench.functions import VARIANTS
 from benchmarks.dpriv_bench.questions import ADDITIVE, MECHANISMS, RECORDS, Question, questions
-from dpaudit.errors import InvalidArgument
 from dpaudit.laws.isolated import Isolation
 
 ROOT = Path(__file__).resolve().parents[2]
-NO_PAIR = "no pair"
 
 
 @dataclass(frozen=True)
@@ -93,22 +91,17 @@ def audited(name: str, question: Question, options: Options, why: str = "") -> R
 
 
 def said_of(question: Question, options: Options) -> tuple[str, float]:
-    """Return the verdict and what is certified; ``no pair`` where an audit refuses the domain."""
-    try:
-        result = dpaudit.audit(
-            question.release(),
-            domain=question.mechanism.domain(question.records),
-            relation="replace-record",
-            trials=options.trials,
-            confidence=options.confidence_true if question.label else options.confidence_false,
-            seed=options.seed,
-            isolation=Isolation(in_process=not options.isolated),
-            **question.mechanism.claim,
-        )
-    except InvalidArgument as error:
-        if error.name != "domain":
-            raise
-        return NO_PAIR, 0.0
+    """Return the verdict and what is certified."""
+    result = dpaudit.audit(
+        question.release(),
+        domain=question.mechanism.domain(question.records),
+        relation="replace-record",
+        trials=options.trials,
+        confidence=options.confidence_true if question.label else options.confidence_false,
+        seed=options.seed,
+        isolation=Isolation(in_process=not options.isolated),
+        **question.mechanism.claim,
+    )
     return result.verdict, float(result.measured.lower)
 
 

@@ -20,12 +20,12 @@ import dpaudit.auditing.claims as claims
 import dpaudit.auditing.worst_pair as worst_pair
 import dpaudit.records as records
 from dpaudit._references import stop_here
-from dpaudit.auditing.found_pairs import found_in
+from dpaudit.auditing.found_pairs import Effort, found_in, refuse_beside_domain
 from dpaudit.auditing.plan import Call, Code
 from dpaudit.auditing.release import Release, proof_of
 from dpaudit.auditing.run import run_case
 from dpaudit.domains import Domain, domain_of
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Executor, stream
 from dpaudit.extension.case import PrivacyCase, Proof
 from dpaudit.extension.claim import Statement
@@ -56,6 +56,7 @@ def audit(
     neighbour: Any = None,
     *,
     domain: Any = None,
+    search_calls: int | None = None,
     epsilon: float | None = None,
     delta: float = 0.0,
     claim: Guarantee | None = None,
@@ -105,6 +106,9 @@ def audit(
         dict of its arguments such as ``dict(bounds=(0, 1), records=6)``, or what else
         `dpaudit.domains.domain_of` takes. The worst pair is looked for; a dataset that is given is
         where the search starts.
+    search_calls
+        How often the search for it may call the mechanism; by default by ``trials``, or as often
+        as 0.3 of ``time`` allows, which the result then states.
     epsilon, delta
         The claimed guarantee.
     claim
@@ -213,14 +217,13 @@ def audit(
     )
     plan = Call(
         {
-            "relation": _named(relation),
+            "relation": relation_in_call(relation),
             "trials": trials,
             "confidence": confidence,
             "seed": seed,
             **_given(form=form, read=read, observe=observe, ignore=ignore, fresh=fresh),
-            **_given(
-                domain=_written(domain), bounds=bounds, release=release, distinguisher=distinguisher
-            ),
+            **_given(domain=domain_in_call(domain), search_calls=search_calls, bounds=bounds),
+            **_given(release=release, distinguisher=distinguisher),
             **({} if estimator == "auto" else {"estimator": estimator}),
             **({"until_refuted": True} if until_refuted else {}),
             "looks": settings.looks,
@@ -231,9 +234,15 @@ def audit(
         made, said = list[Candidate](), tuple[str, ...]()
         reading = Reading(form, read, observe, ignore, fresh)
         if domain is not None:
-            made, said = _found_in(
-                mechanism, domain, relation, dataset, neighbour, isolation, reading, seed
-            )
+            refuse_beside_domain(neighbour=neighbour, bounds=bounds)
+            placed = isolated(mechanism, isolation or Isolation(), reading)
+            effort = Effort(trials, time, search_calls)
+            given = {"dataset": dataset, "effort": effort, "seed": settings.seed}
+            pairs = found_in(placed, domain_of(domain), relation, **given)
+            made, said = pairs.candidates, pairs.notes
+            plan = plan.with_search(pairs.calls) if pairs.by_pace else plan
+        elif dataset is None:
+            raise InvalidArgument("dataset", None, "records, or a domain in their place")
         elif neighbour is None:
             made = made_from(dataset, relation, bounds, settings.seed, trials)
         if made:
@@ -255,22 +264,6 @@ def audit(
         )
         audited = run_case(case, settings, statement=statement, executor=executor, rerun=plan)
         return audited.result.keep(audited.certificate, holds_records=records.are_shown())
-
-
-def _found_in(
-    mechanism: Any,
-    domain: Any,
-    relation: Any,
-    dataset: Any,
-    neighbour: Any,
-    isolation: Isolation | None,
-    reading: Reading,
-    seed: int,
-) -> tuple[list[Candidate], tuple[str, ...]]:
-    if neighbour is not None:
-        raise InvalidArgument("domain", Shown("a domain and a neighbour"), "one of the two")
-    placed = isolated(mechanism, isolation or Isolation(), reading)
-    return found_in(placed, domain_of(domain), relation, dataset=dataset, seed=seed)
 
 
 def _counting_from_now(executor: Executor | None) -> Executor:
@@ -299,13 +292,15 @@ def _of_what(dataset: Any, domain: Any) -> str:
     return "mechanism" if dataset is None else "mechanism, dataset"
 
 
-def _written(domain: Any) -> Any:
+def domain_in_call(domain: Any) -> Any:
     """Return a domain as the call that repeats an audit has it: what is long has a name alone."""
-    short = domain is None or isinstance(domain, Mapping | Domain)
-    return domain if short else Code("domain")
+    if isinstance(domain, Domain):
+        return domain if domain.make is None and not len(domain.examples) else Code("domain")
+    plain = isinstance(domain, Mapping) and not any(map(callable, domain.values()))
+    return domain if domain is None or plain else Code("domain")
 
 
-def _named(relation: Any) -> Any:
+def relation_in_call(relation: Any) -> Any:
     """Return a relation as the call that repeats an audit names it."""
     if relation is None or isinstance(relation, str):
         return Code(repr(relation))

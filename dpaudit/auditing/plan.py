@@ -64,6 +64,10 @@ class Plan(ABC):
         """
         return self.updated(time=None, looks=tuple((trials, share) for trials, share in looks))
 
+    def with_search(self, calls: int) -> Self:
+        """Return the plan with as many calls of a search as a pace allowed."""
+        return self.updated(search_calls=calls)
+
     @abstractmethod
     def __str__(self) -> str:
         """Return the one line that repeats the audit."""

@@ -22,7 +22,7 @@ import dpaudit.auditing.claims as claims
 from dpaudit.auditing.api import DEFAULT_TRIALS, made_from, own_case
 from dpaudit.auditing.arrays import read_array
 from dpaudit.auditing.beside import require_reachable
-from dpaudit.auditing.found_pairs import found_in
+from dpaudit.auditing.found_pairs import Effort, found_in, refuse_beside_domain
 from dpaudit.auditing.plan import Plan
 from dpaudit.auditing.release import proof_of
 from dpaudit.auditing.run import Prepared
@@ -221,7 +221,7 @@ def prepared_mechanism(
         require_reachable(specification.references, folder, loaded)
         reading = specification.reading
         mechanism = referred(specification.mechanism, isolation, reading)
-        pairs, found = _pairs(specification, settings, path, isolation)
+        pairs, found, plan = _looked_at(specification, settings, path, isolation, plan)
         case, statement = own_case(
             mechanism,
             found.pair,
@@ -240,6 +240,19 @@ def prepared_mechanism(
     return Prepared(statement, case, settings, plan, folder)
 
 
+def _looked_at(
+    specification: MechanismAudit,
+    settings: Settings,
+    path: Path,
+    isolation: Isolation,
+    plan: Plan,
+) -> tuple[list[Pair[Any]] | list[Candidate], FoundPair, Plan]:
+    """Return the pairs that are given, made or found, the first with its relation, and the plan."""
+    if specification.own.domain is not None:
+        return _in_domain(specification, settings, path, isolation, plan)
+    return (*_pairs(specification, settings, path, isolation), plan)
+
+
 def _origin(specification: MechanismAudit) -> str:
     named = specification.pairs if isinstance(specification.pairs, str) else specification.pair
     return named or "given in the specification"
@@ -255,8 +268,6 @@ def _pairs(
 ) -> tuple[list[Pair[Any]] | list[Candidate], FoundPair]:
     """Return the one pair, or all candidates, and the first with what was read of its relation."""
     given = specification.pairs
-    if specification.own.domain is not None:
-        return _in_domain(specification, settings, path, isolation)
     if given is None and not _is_one_pair(specification) and specification.own.relation is not None:
         records = _records("dataset", specification.own.dataset, path)
         trials = settings.trials or DEFAULT_TRIALS
@@ -288,28 +299,33 @@ def _pairs(
 
 
 def _in_domain(
-    specification: MechanismAudit, settings: Settings, path: Path, isolation: Isolation
-) -> tuple[list[Candidate], FoundPair]:
-    """Return the pairs that a search finds in the domain, and the first with what is to be said."""
+    specification: MechanismAudit,
+    settings: Settings,
+    path: Path,
+    isolation: Isolation,
+    plan: Plan,
+) -> tuple[list[Candidate], FoundPair, Plan]:
+    """Return the pairs that a search finds in the domain, the first with words, and the plan."""
     own = specification.own
-    others = {
-        "neighbour": own.neighbour,
-        "pair": specification.pair,
-        "pairs": specification.pairs,
-        "bounds": own.bounds,
-    }
-    for name, one in others.items():
-        if one is not None:
-            raise InvalidArgument(name, Shown("both"), f"either {name} or domain")
+    refuse_beside_domain(
+        neighbour=own.neighbour,
+        pair=specification.pair,
+        pairs=specification.pairs,
+        bounds=own.bounds,
+    )
     dataset = None if own.dataset is None else _records("dataset", own.dataset, path)
-    found, said = found_in(
+    effort = Effort(settings.trials or DEFAULT_TRIALS, settings.time, own.search_calls)
+    found = found_in(
         referred(specification.mechanism, isolation, specification.reading),
         domain_of(own.domain),
         own.relation,
         dataset=dataset,
+        effort=effort,
         seed=settings.seed,
     )
-    return found, FoundPair(found[0].pair, " ".join(said) or None)
+    first = FoundPair(found.candidates[0].pair, " ".join(found.notes) or None)
+    again = plan.with_search(found.calls) if found.by_pace else plan
+    return found.candidates, first, again
 
 
 def _pair(specification: MechanismAudit, path: Path, isolation: Isolation) -> FoundPair:
@@ -334,7 +350,7 @@ def _as_pair(name: str, found: Any, relation: str | None) -> FoundPair:
 def _records(name: str, given: Any, path: Path) -> Any:
     if given is None:
         made = "" if name == "dataset" else "; or a relation, by which some are made of the dataset"
-        raise InvalidArgument(name, None, f"records, a .npy or .csv file, or a pair{made}")
+        raise InvalidArgument(name, None, f"records, a .npy or .csv file, a pair or a domain{made}")
     if isinstance(given, str):
         return records_from(path.resolve().parent / given)
     if isinstance(given, list) and _of_one_kind(given):

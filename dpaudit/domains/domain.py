@@ -14,6 +14,7 @@ import dpaudit._validate as check
 import dpaudit.domains.layouts as layouts
 from dpaudit.domains.columns import Categories, Column, Integers, Numbers, Schema
 from dpaudit.domains.layouts import Layout
+from dpaudit.domains.special import first_value
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.neighbours.candidates import records_of
 
@@ -55,6 +56,8 @@ class Domain:
         A function of a generator that returns a dataset: what it makes says what records are.
     examples
         Datasets that say what records are, in place of everything else.
+    of_records
+        Whether ends and categories are those of somebody's records: then none is shown.
 
     Raises
     ------
@@ -85,6 +88,7 @@ class Domain:
     form: Form | None = None
     make: Callable[[Generator], Any] | None = None
     examples: Sequence[Any] = ()
+    of_records: bool = False
 
     def __post_init__(self) -> None:
         if self.bounds is not None:
@@ -207,8 +211,6 @@ class Domain:
     @property
     def first_unit(self) -> layouts.Unit:
         """A unit with the first value of every column."""
-        from dpaudit.domains.special import first_value
-
         return (self.layout.allowed(tuple(map(first_value, self.layout.columns))),)
 
 

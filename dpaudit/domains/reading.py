@@ -50,7 +50,7 @@ def domain_of(given: Any) -> Domain:
     if isinstance(given, Mapping):
         return _of_mapping(given)
     if hasattr(given, "dtypes") and hasattr(given, "columns"):
-        return Domain(columns=Schema.of(given))
+        return Domain(columns=Schema.of(given), of_records=True)
     if hasattr(given, "example") and hasattr(given, "filter"):
         return Domain(make=_drawn_by(given))
     if callable(given):

@@ -309,6 +309,14 @@ class OwnSettings:
         "labels, users, nodes",
         doors=_OWN | {Door.REPLAY},
     )
+    search_calls: int | None = setting(
+        None,
+        Kind.INTEGER,
+        Group.EFFORT,
+        "Calls of a mechanism that look for the worst pair of a domain",
+        "by trials or time",
+        doors=_OWN | {Door.REPLAY},
+    )
     form: str | None = setting(
         None,
         Kind.WORD,

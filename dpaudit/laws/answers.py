@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from dpaudit.domains import Domain
 from dpaudit.execution.tasks import pickled
 from dpaudit.laws.layout import Column, Layout, Parted, Plain
 from dpaudit.laws.mechanism import checked_sample
@@ -53,9 +52,9 @@ def neighbours(mechanism: Any, pair: Any) -> bytes:
     return pickled(list(mechanism.neighbours(pair)))
 
 
-def searched(mechanism: Any, domain: Domain, relation: str, *given: Any) -> bytes:
+def searched(mechanism: Any, *given: Any) -> bytes:
     """Return what a search finds in a domain, pickled."""
-    return pickled(search_with(mechanism, domain, relation, *given))
+    return pickled(search_with(mechanism, *given))
 
 
 def sampled(mechanism: Any, dataset: Any, trials: int, rng: Generator) -> tuple[Any, Any]:

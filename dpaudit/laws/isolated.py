@@ -196,11 +196,9 @@ class Isolated:
         about = base, *given
         return bool(current().fact("changed", lambda: base._call(is_changed, *given), about))
 
-    def search(self, domain: Domain, relation: str, dataset: Any, calls: int, seed: int) -> Search:
-        """Return what a search finds in a domain, made where the mechanism is."""
-        found: Search = unpickled(
-            self._call(answers.searched, domain, relation, dataset, calls, seed)
-        )
+    def search(self, domain: Domain, *given: Any) -> Search:
+        """Return what a search finds in a domain, as `dpaudit.laws.searches` takes it."""
+        found: Search = unpickled(self._call(answers.searched, domain, *given))
         return found
 
     def _like(self, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> Isolated:

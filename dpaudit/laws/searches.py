@@ -14,15 +14,20 @@ from dpaudit.search.engine import Search, search
 
 
 def search_with(
-    mechanism: Any, domain: Domain, relation: str, dataset: Any, calls: int, seed: int
+    mechanism: Any,
+    domain: Domain,
+    relation: str,
+    dataset: Any,
+    calls: int,
+    seconds: float | None,
+    seed: int,
 ) -> Search:
     """Return what a search finds of a mechanism, of which it uses a copy."""
-    given: dict[str, Any] = {"dataset": dataset, "calls": calls, "seed": seed}
+    given: dict[str, Any] = {"dataset": dataset, "calls": calls, "seed": seed, "seconds": seconds}
     if isinstance(mechanism, Observed):
         function = fresh_copy(mechanism.calls.function)
         one = replace(mechanism.calls, function=function).one
-        warns = "warnings" in mechanism.watched
-        return search(one, domain, relation, code=function, warns=warns, **given)
+        return search(one, domain, relation, code=function, observed=mechanism.watched, **given)
 
     def first(data: Any, rng: Generator) -> Any:
         return mechanism.sample(data, 1, rng)[0]

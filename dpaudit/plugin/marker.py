@@ -26,8 +26,8 @@ def wrong_marker(marks: Sequence[pytest.Mark]) -> str | None:
     >>> wrong_marker([pytest.mark.dp(epsilon=1).mark])
     >>> print(wrong_marker([pytest.mark.dp(epsilom=1).mark]))
     dp(epsilom=...): expected one of: epsilon, delta, trials, estimator, distinguisher, \
-until_refuted, time, relation, bounds, domain, form, read, observe, ignore, fresh, claim, audits; \
-did you mean 'epsilon'?
+until_refuted, time, relation, bounds, domain, search_calls, form, read, observe, ignore, \
+fresh, claim, audits; did you mean 'epsilon'?
     """
     known = (*KNOWN, AUDITS)
     for mark in marks:

@@ -14,9 +14,9 @@ from numpy.random import default_rng
 import dpaudit._validate as check
 import dpaudit.records as records
 from dpaudit._references import stop_here
-from dpaudit.auditing.found_pairs import found_in
+from dpaudit.auditing.found_pairs import Effort, found_in, refuse_beside_domain
 from dpaudit.domains import domain_of
-from dpaudit.errors import InvalidArgument, MechanismError, Shown
+from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution import importable, stream
 from dpaudit.execution.failures import CannotTravel
 from dpaudit.execution.keeper import the_keeper
@@ -37,7 +37,7 @@ from dpaudit.replaying.result import Replay, ReplayedCall, ReplayFinding
 from dpaudit.replaying.spending import Reason, Spending
 from dpaudit.watching.watch import Touch
 
-_MOST_PAIRS = 12
+_MOST_PAIRS, _TRIALS = 12, 3_000  # of an audit whose search takes as long
 
 
 def replay(
@@ -46,6 +46,7 @@ def replay(
     neighbour: Any = None,
     *,
     domain: Any = None,
+    search_calls: int | None = None,
     epsilon: float,
     delta: float = 0.0,
     relation: Any = None,
@@ -69,8 +70,9 @@ def replay(
     dataset, neighbour
         As `dpaudit.audit` takes them; without a neighbour some are made, and the one is shown that
         shows most.
-    domain
-        What datasets may be, as `dpaudit.audit` takes it: the worst pairs are looked for.
+    domain, search_calls
+        What datasets may be, as `dpaudit.audit` takes it: the worst pairs are looked for, with so
+        many calls.
     epsilon, delta
         The claimed guarantee.
     relation, bounds
@@ -128,10 +130,14 @@ def replay(
                 raise InvalidArgument("dataset", None, "records, or a domain in their place")
             pairs = _pairs(dataset, neighbour, relation, bounds, seed)
         else:
-            reading = Reading(form, read)
-            pairs = _in_domain(
-                mechanism, domain, relation, (dataset, neighbour), here, reading, seed
-            )
+            refuse_beside_domain(neighbour=neighbour, bounds=bounds)
+            how = here, Reading(form, read)
+            by_name = isinstance(mechanism, str)
+            placed = referred(str(mechanism), *how) if by_name else isolated(mechanism, *how)
+            effort = Effort(_TRIALS, calls=search_calls)
+            given = {"dataset": dataset, "effort": effort, "seed": seed}
+            found_pairs = found_in(placed, domain_of(domain), relation, **given)
+            pairs = [(one.pair, one.edit) for one in found_pairs.candidates]
         code, here = _placed(_callable(mechanism), here, name)
         task = running.Task(
             code=code,
@@ -189,25 +195,6 @@ def _pairs(
     rng = default_rng(stream(seed, "neighbours"))
     made = candidates(dataset, relation, bounds=bounds, most=_MOST_PAIRS, rng=rng)
     return [(one.pair, one.edit) for one in made]
-
-
-def _in_domain(
-    mechanism: Any,
-    domain: Any,
-    relation: Any,
-    given: tuple[Any, Any],
-    isolation: Isolation,
-    reading: Reading,
-    seed: int,
-) -> list[tuple[Pair[Any], str | None]]:
-    """Return the pairs that a search finds in a domain."""
-    dataset, neighbour = given
-    if neighbour is not None:
-        raise InvalidArgument("domain", Shown("a domain and a neighbour"), "one of the two")
-    where = referred if isinstance(mechanism, str) else isolated
-    placed = where(mechanism, isolation, reading)
-    found, _ = found_in(placed, domain_of(domain), relation, dataset=dataset, seed=seed)
-    return [(one.pair, one.edit) for one in found]
 
 
 def _callable(mechanism: Any) -> Any:

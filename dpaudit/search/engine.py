@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any, Protocol
 
 from numpy.random import Generator, default_rng
@@ -20,6 +21,7 @@ from dpaudit.search.space import Place, Space, space_of
 CALLS = 2_000
 _MADE = 0.5  # of the calls, for pairs that are made
 _CLIMBED = 3
+_TIMED, _LEAST = 2, 20  # datasets that show a pace; calls that are made in any case
 _REMEMBERED = 128  # datasets, of which pairs are looked at in turn
 
 
@@ -51,8 +53,8 @@ class Search:
     ----------
     found
         Pairs.
-    pairs, calls
-        How many were looked at, and how often the function was called.
+    pairs, calls, most
+        How many were looked at, how often the function was called, and might have been.
     is_bounded
         Whether the domain says how large numbers may be.
     """
@@ -60,6 +62,7 @@ class Search:
     found: tuple[Found, ...]
     pairs: int
     calls: int
+    most: int
     is_bounded: bool
 
 
@@ -72,7 +75,8 @@ def search(
     code: Any = None,
     calls: int = CALLS,
     seed: int = 0,
-    warns: bool = False,
+    seconds: float | None = None,
+    observed: Sequence[str] = (),
 ) -> Search:
     """Return the pairs of a domain that a function tells apart the most.
 
@@ -90,8 +94,10 @@ def search(
         How often the function may be called.
     seed
         One seed gives one result.
-    warns
-        Whether warnings are looked at.
+    seconds
+        That it may take: then so many calls are made as take about that, as the first ones show.
+    observed
+        What counts besides outputs: ``warnings``, ``exceptions``.
 
     Examples
     --------
@@ -104,8 +110,11 @@ def search(
     read = function if code is None else code
     made = domain.made(default_rng(seed))
     space = space_of(made, relation, dataset=dataset, constants=constants_of(read))
-    with showing(function, read, calls, warns=warns) as shows:
-        return Hunt(space, shows, rng).result()
+    with showing(function, read, calls, observed=observed) as shows:
+        hunt = Hunt(space, shows, rng)
+        if seconds is not None:
+            shows.most = hunt.calls_in(seconds)
+        return hunt.result()
 
 
 class Sight(Protocol):
@@ -146,6 +155,14 @@ class Hunt:
         self.best: list[tuple[Shown, Place]] = []
         self.first: dict[Any, Any] = {}
 
+    def calls_in(self, seconds: float) -> int:
+        """Return how many calls take so long, a few at least, as the first ones show."""
+        began, dataset = monotonic(), next(making.datasets(self.space, self.some, self.rng))
+        for _ in range(_TIMED):
+            self.shows.first(self.space.layout.build(dataset))
+        pace = (monotonic() - began) / max(1, self.shows.runs)
+        return max(_LEAST, min(self.shows.most, self.shows.runs + int(seconds / max(pace, 1e-9))))
+
     def judge(self, place: Place) -> Shown:
         """Return what a pair shows; one that cannot be made shows nothing."""
         if place not in self.seen:
@@ -185,8 +202,14 @@ class Hunt:
                     lambda: self.shows.is_over,
                     self.rng,
                 )
-        found = [self._found(*one) for one in self._kept()]
-        return Search(tuple(found), len(self.seen), self.shows.runs, self.space.is_bounded)
+        found = [self._found(*one) for one in self._kept() or self._any()]
+        return Search(
+            tuple(found), len(self.seen), self.shows.runs, self.shows.most, self.space.is_bounded
+        )
+
+    def _any(self) -> Sequence[tuple[Shown, Place]]:
+        """Return a pair that shows nothing, where none shows anything."""
+        return [(NOTHING, one) for one in self.seen if self._are_neighbours(one)][:1]
 
     def _leaders(self, count: int) -> Sequence[tuple[Shown, Place]]:
         """Return the best pairs, one of each size that was seen."""

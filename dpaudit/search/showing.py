@@ -12,7 +12,7 @@ is the same on both datasets. Three things tell two datasets apart, the first on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
@@ -69,13 +69,15 @@ class Showing:
         A function of data and a generator.
     most, runs
         How many it may make, and how many it made.
-    warns
-        Whether warnings are looked at.
+    warns, raises
+        Whether warnings and exceptions are looked at; else a pair on which code raises shows
+        nothing.
     """
 
     call: Function
     most: int
     warns: bool = False
+    raises: bool = False
     runs: int = 0
 
     @property
@@ -98,6 +100,8 @@ class Showing:
     def of(self, first: First, neighbour: Any) -> Shown:
         """Return what runs show of a dataset and a neighbour."""
         there = self.run(neighbour)
+        if not self.raises and (first.run.error or there.error):
+            return NOTHING
         output = _output(there)
         warned = self.warns and first.run.warned != there.warned
         if warned or _differ(first.run, there) or first.output.structure != output.structure:
@@ -136,12 +140,13 @@ class Showing:
 
     def _by_outputs(self, dataset: Any, neighbour: Any) -> Shown:
         """Return how far medians of a few outputs are apart, in their spread."""
-        sides = [
-            np.array([_output(self.run(one, noise)).numbers for noise in range(1, 6)])
+        found = [
+            [_output(self.run(one, noise)).numbers for noise in range(1, 6)]
             for one in (dataset, neighbour)
         ]
-        if sides[0].shape != sides[1].shape or not sides[0].size:
-            return Shown(1e-3, "output")
+        if len({len(numbers) for side in found for numbers in side} | {0}) != 2:
+            return Shown(1e-3, "output")  # of none, or of one number now and two then
+        sides = [np.array(side) for side in found]
         apart = np.abs(np.median(sides[0], axis=0) - np.median(sides[1], axis=0))
         spread = sum(np.median(np.abs(one - np.median(one, axis=0)), axis=0) for one in sides)
         over = np.divide(apart, spread, out=np.zeros_like(apart), where=np.asarray(spread) > 0)
@@ -156,10 +161,13 @@ def _unchanged(before: dict[str, Any], then: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def showing(call: Function, function: Any, most: int, *, warns: bool) -> Iterator[Showing]:
+def showing(
+    call: Function, function: Any, most: int, *, observed: Sequence[str] = ()
+) -> Iterator[Showing]:
     """Intercept the primitives inside the block."""
+    warns, raises = "warnings" in observed, "exceptions" in observed
     with patched(call, function):
-        yield Showing(call=call, most=most, warns=warns)
+        yield Showing(call=call, most=most, warns=warns, raises=raises)
 
 
 def _output(run: Run) -> Output:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import dpaudit._validate as check
-from dpaudit.auditing.api import Sample, own_case
-from dpaudit.auditing.found_pairs import found_in
+from dpaudit.auditing.api import Sample, domain_in_call, own_case, relation_in_call
+from dpaudit.auditing.found_pairs import Effort, found_in, refuse_beside_domain
 from dpaudit.auditing.plan import Call
 from dpaudit.auditing.run import audit_case
 from dpaudit.domains import domain_of
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.laws.isolated import Isolation, isolated
@@ -115,7 +115,7 @@ confidence=0.999999, seed=0, unit=...)
     """
     if epsilon is None:
         raise InvalidArgument("epsilon", None, "the epsilon that is claimed: no default")
-    found, said = _pairs(mechanism, pair, domain, relation, seed)
+    found, said = _pairs(mechanism, pair, domain, relation, Effort(trials), seed)
     settings = Settings(
         epsilon=epsilon,
         delta=delta,
@@ -134,7 +134,9 @@ confidence=0.999999, seed=0, unit=...)
         source="the test",
         data="given by the test",
     )
-    result = audit_case(case, settings, statement=statement, rerun=_repeat(settings))
+    result = audit_case(
+        case, settings, statement=statement, rerun=_repeat(settings, domain, relation)
+    )
     if result.verdict == "withheld":
         raise AssertionError(_dependent(result) if result.contract else _untrusted(result))
     if result.verdict == "refuted":
@@ -143,22 +145,26 @@ confidence=0.999999, seed=0, unit=...)
 
 
 def _pairs(
-    mechanism: Any, pair: Any, domain: Any, relation: Any, seed: int
+    mechanism: Any, pair: Any, domain: Any, relation: Any, effort: Effort, seed: int
 ) -> tuple[list[Candidate], tuple[str, ...]]:
     """Return the pair, or those that a search finds in a domain."""
     if domain is None:
         if not isinstance(pair, Pair):
             raise InvalidArgument("pair", stray(pair), "a dpaudit.Pair, or a domain in its place")
         return [Candidate(pair, "given by the test")], ()
-    if pair is not None:
-        raise InvalidArgument("domain", Shown("a domain and a pair"), "one of the two")
-    return found_in(isolated(mechanism, Isolation()), domain_of(domain), relation, seed=seed)
+    refuse_beside_domain(pair=pair)
+    placed = isolated(mechanism, Isolation())
+    pairs = found_in(placed, domain_of(domain), relation, effort=effort, seed=seed)
+    return pairs.candidates, pairs.notes
 
 
-def _repeat(settings: Settings) -> Call:
+def _repeat(settings: Settings, domain: Any, relation: Any) -> Call:
     names = ("epsilon", "delta", "trials", "confidence", "seed")
     given = {name: getattr(settings, name) for name in names}
-    return Call(given, "assert_not_refuted(mechanism, pair, ")
+    if domain is None:
+        return Call(given, "assert_not_refuted(mechanism, pair, ")
+    given |= {"domain": domain_in_call(domain), "relation": relation_in_call(relation)}
+    return Call(given, "assert_not_refuted(mechanism, ")
 
 
 def _refuted(result: Result) -> str:

@@ -140,7 +140,7 @@ def test_the_page_counts_verdicts_by_label():
         ({"verdict": "refuted"}, "labelled true, refuted"),
         ({"label": False}, "labelled false, not refuted"),
         ({"label": False, "verdict": "withheld"}, "labelled false, withheld"),
-        ({"verdict": "no pair"}, "labelled true, no pair"),
+        ({"verdict": "withheld"}, "labelled true, withheld"),
     ],
 )
 def test_the_page_names_every_disagreement(given, words):

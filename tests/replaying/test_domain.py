@@ -26,5 +26,5 @@ def test_a_true_claim_stands():
 
 @pytest.mark.parametrize("given", [{"neighbour": [1.0]}, {"relation": None}, {"domain": None}])
 def test_what_contradicts_a_domain_or_lacks_one_is_refused(given):
-    with pytest.raises(InvalidArgument, match=r"^(domain|relation|dataset): got"):
+    with pytest.raises(InvalidArgument, match=r"^(neighbour|relation|dataset): got"):
         dpaudit.replay(noisy_median, **{**FOUR, **given})

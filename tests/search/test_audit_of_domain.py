@@ -1,11 +1,14 @@
 """Audits of a domain, with no dataset at all, at every door."""
 
+import time
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import dpaudit
-from dpaudit.errors import InvalidArgument
+from dpaudit.errors import InvalidArgument, MechanismError
+from dpaudit.execution.processes import Limits
 from dpaudit.laws.isolated import Isolation
 from dpaudit.neighbours.tables import Pair
 
@@ -65,7 +68,11 @@ def test_code_keeps_nothing_of_the_noise_of_the_search():
 @pytest.mark.parametrize(
     ("given", "name"),
     [
-        ({"neighbour": np.zeros(6), "dataset": np.zeros(6)}, "domain"),
+        ({"neighbour": np.zeros(6), "dataset": np.zeros(6)}, "neighbour"),
+        ({"bounds": (0, 1)}, "bounds"),
+        ({"domain": None}, "dataset"),
+        ({"search_calls": 1}, "search_calls"),
+        ({"relation": lambda one, other: True}, "relation"),
         ({"relation": None}, "relation"),
         ({"domain": {"bound": 1}}, "domain"),
         ({"dataset": np.zeros(5)}, "dataset"),
@@ -76,9 +83,72 @@ def test_what_contradicts_a_domain_is_refused(given, name):
         audited(noisy_sum(1.0), **given)
 
 
-def test_a_function_of_no_data_has_no_pair():
-    with pytest.raises(InvalidArgument, match=r"domain: got a domain all of whose pairs look the"):
-        audited(lambda data, rng: rng.laplace())
+def test_a_function_of_no_data_is_not_refuted_on_any_pair():
+    result = audited(lambda data, rng: rng.laplace())
+    assert result.verdict == "not refuted"
+    assert any("nothing tells its datasets apart" in one for one in result.notes)
+
+
+def test_what_a_function_raises_everywhere_is_its_own_error():
+    with pytest.raises(MechanismError, match="NameError"):
+        audited(lambda data, rng: missing_name)  # noqa: F821
+
+
+def test_a_pair_on_which_code_raises_counts_where_exceptions_do():
+    def release(data, rng):
+        if (data > 0.9).all():
+            raise ZeroDivisionError
+        return rng.laplace() + 0.1 * data[0]
+
+    assert audited(release).verdict == "not refuted"
+    assert audited(release, observe="exceptions").verdict == "refuted"
+
+
+def test_outputs_of_any_number_are_looked_at():
+    def release(data, rng):
+        return [float(rng.integers(9))] * int(rng.integers(1, 3))
+
+    assert audited(release, confidence=0.999999).verdict == "not refuted"
+
+
+def test_ends_of_a_table_are_those_of_its_records_and_are_not_written():
+    table = pd.DataFrame({"age": [17.25, 81.75]})
+
+    def release(data, rng):
+        return float(data["age"].sum()) / 64.5 + rng.laplace()
+
+    result = audited(release, domain=table, confidence=0.999999)
+    assert result.verdict == "not refuted"
+    assert not any("81.75" in one or "17.25" in one for one in [*result.notes, result.rerun])
+
+
+def test_a_limit_is_that_of_a_call_and_not_of_the_search():
+    limits = Isolation(limits=Limits(timeout=1.0))
+    slow = {"trials": 100, "search_calls": 30, "isolation": limits}
+
+    def release(data, rng):
+        time.sleep(0.05)
+        return float(np.sum(data)) + rng.laplace()
+
+    assert audited(release, confidence=0.999999, **slow).verdict == "not refuted"
+
+
+def test_a_time_is_the_searchs_too_and_what_it_took_is_repeated():
+    def release(data, rng):
+        time.sleep(0.01)
+        return float(np.sum(data)) + rng.laplace(scale=0.5)
+
+    began = time.monotonic()
+    result = audited(release, time=8.0, isolation=None)
+    assert time.monotonic() - began < 13
+    assert "search_calls=" in result.rerun
+    assert "looks=" in result.rerun
+
+
+def test_the_call_that_repeats_has_the_domain_or_its_name():
+    assert "dpaudit.audit(mechanism, epsilon=1.0" in audited(noisy_sum(1.0)).rerun
+    made = audited(noisy_sum(1.0), domain=dpaudit.Domain(make=lambda rng: rng.random(3)))
+    assert "domain=domain" in made.rerun
 
 
 def test_an_assertion_takes_a_domain():
