@@ -22,16 +22,9 @@ from dpaudit.auditing.alone import MARGIN, Against
 from dpaudit.auditing.contract import Kept
 from dpaudit.auditing.draws import Certifying, Drawer
 from dpaudit.auditing.evidence import BinCounts, Evidence
+from dpaudit.estimation.bet_choice import Chosen, choose_bet
 from dpaudit.estimation.counted import Counted, Tally
-from dpaudit.estimation.divergence import (
-    Bins,
-    Chosen,
-    RenyiBet,
-    choose_bet,
-    promise,
-    resized,
-    standard_errors,
-)
+from dpaudit.estimation.divergence import Bins, RenyiBet, promise, resized, standard_errors
 from dpaudit.estimation.event import error_rates
 from dpaudit.estimation.self_check import SelfCheck
 from dpaudit.extension.case import PrivacyCase

@@ -21,8 +21,8 @@ from dpaudit.extension.case import PrivacyCase
 from dpaudit.laws.calling import When
 from dpaudit.laws.isolated import Isolated, named
 from dpaudit.laws.layout import EXACTLY, Layout, Parted
+from dpaudit.laws.leaves import Token
 from dpaudit.laws.mechanism import Mechanism, name_of
-from dpaudit.laws.observations import Token
 from dpaudit.laws.observed import Observed, with_layout
 from dpaudit.laws.reads import Read, layout_of_reads
 from dpaudit.neighbours import Side

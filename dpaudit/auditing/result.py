@@ -26,11 +26,11 @@ from dpaudit.guarantees.currency import Currency
 from dpaudit.guarantees.kinds import GaussianDP, Guarantee
 from dpaudit.neighbours import compare
 from dpaudit.neighbours.found import Declared, depends_on_reading
+from dpaudit.report.counts import BinCounts, ScoreCounts, WealthPath
 from dpaudit.report.document import Result
 from dpaudit.report.formatting import number, share_of
 from dpaudit.report.schema import (
     AssumptionCheck,
-    BinCounts,
     BudgetEntry,
     CarryingEvent,
     Claimed,
@@ -39,10 +39,8 @@ from dpaudit.report.schema import (
     ModelBased,
     PairSearch,
     Proved,
-    ScoreCounts,
     SelfCheck,
     TradeOffCurves,
-    WealthPath,
 )
 from dpaudit.verdicts import RELATIVE_ROUNDING, Verdict, judge
 

@@ -21,7 +21,7 @@ from dpaudit.estimation.counted import Event
 from dpaudit.execution import stream
 from dpaudit.laws.features import Features, LogRatios, OneOf, OnePart, OneValue
 from dpaudit.laws.layout import INFINITE, NAN, Column, Layout, Parted
-from dpaudit.laws.observations import ABSENT
+from dpaudit.laws.leaves import ABSENT
 from dpaudit.neighbours import Pair, Side
 from dpaudit.records import Record, are_shown
 from dpaudit.report.formatting import number

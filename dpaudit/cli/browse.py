@@ -115,7 +115,8 @@ def schema(
 ) -> None:
     """Print the JSON Schema of a report, or of another file."""
     from dpaudit.errors import UnknownName
-    from dpaudit.report.schema import Document, Report, json_schema
+    from dpaudit.report.counts import Document
+    from dpaudit.report.schema import Report, json_schema
 
     if kind not in _SCHEMAS:
         raise UnknownName("schema", kind, _SCHEMAS)

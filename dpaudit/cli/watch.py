@@ -33,10 +33,11 @@ from dpaudit.extension.setting_table import Door, names_of
 from dpaudit.extension.settings import Settings
 from dpaudit.files import prepare_directory
 from dpaudit.neighbours import Side
+from dpaudit.report.counts import WealthPath
 from dpaudit.report.document import Result, write_report
 from dpaudit.report.entries import entries_of
 from dpaudit.report.formatting import count, number
-from dpaudit.report.schema import BudgetEntry, Claimed, Environment, Measured, WealthPath
+from dpaudit.report.schema import BudgetEntry, Claimed, Environment, Measured
 from dpaudit.verdicts import judge
 
 _CHUNK = 2**16

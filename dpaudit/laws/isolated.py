@@ -23,17 +23,25 @@ import dpaudit.laws.changed as changed
 from dpaudit._references import called, load_reference, stop_here
 from dpaudit._typing import Array
 from dpaudit.domains import Domain
-from dpaudit.errors import InvalidArgument, MechanismError, Shown, what_happened
+from dpaudit.errors import InvalidArgument, MechanismError, Shown
 from dpaudit.execution.failures import CannotTravel, CodeFailed, TakesNoMore, WorkerEnded
 from dpaudit.execution.keeper import the_keeper
 from dpaudit.execution.ledger import current
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.processes import Limits
 from dpaudit.execution.surveys import parcel_for_processes
-from dpaudit.execution.tasks import libraries_here, pickled, start_generators_anew
+from dpaudit.execution.tasks import libraries_here
 from dpaudit.laws.calling import When
 from dpaudit.laws.code import Code, hashed, place_of
 from dpaudit.laws.fresh import PROCESS
+from dpaudit.laws.in_worker import (
+    had,
+    identity_of,
+    made_here,
+    mechanism_of_this_process,
+    nothing,
+    unpickled,
+)
 from dpaudit.laws.instances import as_remembered, at_calls, is_changed, remember
 from dpaudit.laws.layout import Layout
 from dpaudit.laws.mechanism import DIGITS, Mechanism, TiltedSample, Wraps, name_of
@@ -144,7 +152,7 @@ class Isolated:
         self.crew, self.made, self.key = crew, made, f"{id(crew)}.{next(_keys)}"
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return _mechanism_of_this_process, (self.key, *self.made)
+        return mechanism_of_this_process, (self.key, *self.made)
 
     def sample(self, dataset: Any, trials: int, rng: Generator) -> Array:
         """Return transcripts; the generator goes on from where the mechanism left it."""
@@ -222,7 +230,7 @@ class Isolated:
             return self._without_layout.__identified__
         if self._at_all_calls is not None:
             return self._at_all_calls[0].__identified__
-        digest, *named, nothing = self._call(_identity)
+        digest, *named, nothing = self._call(identity_of)
         if nothing is not None:
             raise Unidentified(nothing)
         return Identity(digest, *map(tuple, named))
@@ -230,7 +238,7 @@ class Isolated:
     def way(self) -> float:
         """Return the seconds that a call takes which does nothing."""
         began = monotonic()
-        self._call(_had)
+        self._call(had)
         return monotonic() - began
 
     def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -369,7 +377,7 @@ def made(what: str, reference: str, isolation: Isolation) -> Any:
     if isolation.in_process:
         return called(what, reference, load_reference(what, reference))
     with ended_at_import(what, reference), Crew(isolation.limits) as crew:
-        return unpickled(crew.call(_made, what, reference))
+        return unpickled(crew.call(made_here, what, reference))
 
 
 def is_ours(mechanism: object) -> bool:
@@ -432,7 +440,7 @@ def _proxy(crew: Crew, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> Isol
     proxy = kind(crew, made)
     proxy.called_as, proxy.one_a_process, proxy.one_a_call = said
     proxy.code = None if place is None else hashed(*place)
-    crew.call(_nothing)
+    crew.call(nothing)
     proxy.start = proxy.way()
     return proxy
 
@@ -447,56 +455,6 @@ _KINDS: tuple[tuple[type[Isolated], tuple[str, ...]], ...] = (
     (_Neighbours, (*_LAW, "neighbours")),
     (_Law, _LAW),
 )
-
-# In a worker
-
-_here: dict[str, Any] = {}
-
-
-def _mechanism_of_this_process(
-    key: str, make: Callable[..., Any], arguments: tuple[Any, ...]
-) -> Any:
-    """Return the mechanism that this process has, made the first time."""
-    if key not in _here:
-        try:
-            _here[key] = make(*arguments)
-            remember(_here[key])
-            start_generators_anew()
-        except KeyboardInterrupt as error:  # nobody is at the keyboard of a worker
-            raise CodeFailed(what_happened(error)) from error
-    return _here[key]
-
-
-def unpickled(blob: bytes) -> Any:
-    """Return what was pickled."""
-    import cloudpickle
-
-    return cloudpickle.loads(blob)
-
-
-def _nothing() -> None:
-    """Return nothing, to see that there is a worker."""
-
-
-def _had(mechanism: Any) -> None:
-    """Return nothing, where the mechanism is."""
-
-
-def _made(what: str, reference: str) -> bytes:
-    try:
-        return pickled(called(what, reference, load_reference(what, reference)))
-    except CannotTravel as error:
-        expected = f"something that can be brought to another process ({error})"
-        raise InvalidArgument(what, reference, expected) from error
-
-
-def _identity(mechanism: Any) -> tuple[Any, ...]:
-    """Return the identity of a mechanism, or what has none."""
-    try:
-        found = identified(mechanism, caches=True)
-    except Unidentified as error:
-        return "", str(error)
-    return *found, None
 
 
 def _described(mechanism: Any) -> tuple[Any, ...]:

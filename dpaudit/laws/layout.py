@@ -17,7 +17,8 @@ import numpy as np
 
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
-from dpaudit.laws.observations import ABSENT, Part, Token, parts, require_few_in_lists
+from dpaudit.laws.leaves import ABSENT, Part, Token
+from dpaudit.laws.observations import parts, require_few_in_lists
 from dpaudit.laws.outcomes import Inexact, as_doubles
 
 MOST = 4096  # columns

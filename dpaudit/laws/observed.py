@@ -33,8 +33,9 @@ from dpaudit.laws.layout import (
     kinds_of,
     layout_of,
 )
+from dpaudit.laws.leaves import Part, Token
 from dpaudit.laws.mechanism import HasLaw, Mechanism, Wraps, calling, name_of
-from dpaudit.laws.observations import Part, Token, parts
+from dpaudit.laws.observations import parts
 from dpaudit.laws.reads import Read, read_of
 from dpaudit.laws.tensors import host_array
 

@@ -15,8 +15,9 @@ from dpaudit.errors import MechanismError
 from dpaudit.execution.failures import CodeFailed, WorkerEnded
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.units import stream
+from dpaudit.laws.in_worker import unpickled
 from dpaudit.laws.instances import at_calls
-from dpaudit.laws.isolated import Isolated, Isolation, isolated, referred, unpickled
+from dpaudit.laws.isolated import Isolated, Isolation, isolated, referred
 from dpaudit.laws.layout import LAST_BITS
 from dpaudit.laws.observed import Reading, made_with_layout, without_parts
 from dpaudit.laws.recurrence import TOO_MANY, recurrence

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from dpaudit._typing import Array
 from dpaudit.laws.layout import MOST, Layout, Plain, doubles_of, drifts_in, kind_of, layout_of
 from dpaudit.laws.layout import steady_in as steady_columns
-from dpaudit.laws.observations import Coded, Part, PartsOf, Token, parts
+from dpaudit.laws.leaves import Coded, Part, Token
+from dpaudit.laws.observations import PartsOf, parts
 
 # Orders that observations of some processes may have: of fewer, chance picks the one that grows.
 _ORDERS = math.log(1e5)

@@ -20,8 +20,9 @@ from dpaudit.report.charts import (
     picture,
     plain_ticks,
 )
+from dpaudit.report.counts import ScoreCounts, WealthPath
 from dpaudit.report.formatting import number, percent
-from dpaudit.report.schema import DeltaCurves, Result, ScoreCounts, TradeOffCurves, WealthPath
+from dpaudit.report.schema import DeltaCurves, Result, TradeOffCurves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,15 +16,8 @@ from typing import TYPE_CHECKING, Any
 from dpaudit.text import one_line
 
 if TYPE_CHECKING:
-    from dpaudit.report.schema import (
-        Claimed,
-        Measured,
-        ModelBased,
-        Proved,
-        Result,
-        Taken,
-        WealthPath,
-    )
+    from dpaudit.report.counts import WealthPath
+    from dpaudit.report.schema import Claimed, Measured, ModelBased, Proved, Result, Taken
 
 NONE = "—"
 NO_UPPER, INFINITE = "no certified upper end", "∞"
@@ -305,7 +298,7 @@ def landmarks(path: WealthPath, rows: int = 8) -> list[tuple[int, float]]:
 
     Examples
     --------
-    >>> from dpaudit.report.schema import WealthPath
+    >>> from dpaudit.report.counts import (WealthPath)
     >>> path = WealthPath(
     ...     transcripts=[50, 60, 70], log10_wealth=[0, 1, 2], log10_goal=1.3, refuted_after=65
     ... )

@@ -50,7 +50,7 @@ from dpaudit.execution.failures import WorkerEnded
 from dpaudit.guarantees.guarantee import Guarantee
 from dpaudit.laws.features import Features, OneOf, OnePart, OneValue
 from dpaudit.laws.layout import INFINITE, NAN, Layout
-from dpaudit.laws.observations import ABSENT
+from dpaudit.laws.leaves import ABSENT
 from dpaudit.neighbours import Pair, Side
 from dpaudit.scan.finding import CarryingCounts, Kind, SeenEvent, Test
 from dpaudit.scan.foreign import DrawnTogether, Foreign

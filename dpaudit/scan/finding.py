@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.extension.package import Claimed
 from dpaudit.guarantees import kinds
-from dpaudit.report.schema import Document, Probability
+from dpaudit.report.counts import Document, Probability
 from dpaudit.scan.values import value_of
 from dpaudit.verdicts import Verdict, in_present_words
 

@@ -28,7 +28,8 @@ from dpaudit.execution.pool import Crew
 from dpaudit.execution.processes import Referred
 from dpaudit.execution.units import Unit, planned_units
 from dpaudit.laws.layout import Layout, Parted, layout_of
-from dpaudit.laws.observations import Token, parts
+from dpaudit.laws.leaves import Token
+from dpaudit.laws.observations import parts
 from dpaudit.scan import child
 from dpaudit.scan.decoding import ProcessEnded, decoded
 from dpaudit.watching.watch import Touch

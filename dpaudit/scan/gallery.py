@@ -21,8 +21,8 @@ from pydantic import ValidationError
 from dpaudit.errors import DataError
 from dpaudit.files import write_files
 from dpaudit.formats import read_json, stamped
+from dpaudit.report.counts import Document
 from dpaudit.report.formatting import count
-from dpaudit.report.schema import Document
 from dpaudit.scan.accountants.document import PublishedAccountant
 from dpaudit.scan.accountants.page import NAME as ACCOUNTANT
 from dpaudit.scan.accountants.page import sentence, told

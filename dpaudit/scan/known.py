@@ -34,7 +34,7 @@ from typing import Any, Self
 from pydantic import Field, ValidationError, field_validator
 
 from dpaudit.errors import DataError, shorten
-from dpaudit.report.schema import Document
+from dpaudit.report.counts import Document
 from dpaudit.scan.finding import Finding
 from dpaudit.text import one_line
 

@@ -13,7 +13,7 @@ from datetime import date
 
 from pydantic import Field
 
-from dpaudit.report.schema import Document
+from dpaudit.report.counts import Document
 from dpaudit.scan.events import is_of_kind
 from dpaudit.scan.finding import (
     Certainty,

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from dpaudit.auditing.divergence import Binned, Seen, _most
+from dpaudit.estimation.bet_choice import choose_bet
 from dpaudit.estimation.counted import Event
-from dpaudit.estimation.divergence import choose_bet
 from dpaudit.estimation.event import most_of
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.estimation.sequential.game import Game, Target, most_of_bets

@@ -8,7 +8,8 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import binom
 
 from dpaudit.errors import InvalidArgument
-from dpaudit.estimation.divergence import Bins, RenyiBet, choose_bet, planned
+from dpaudit.estimation.bet_choice import choose_bet
+from dpaudit.estimation.divergence import Bins, RenyiBet, planned
 
 ALPHA = 0.05
 

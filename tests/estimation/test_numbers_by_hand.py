@@ -10,7 +10,15 @@ import pytest
 from scipy.stats import binom, binomtest, chi2, norm, poisson
 
 from dpaudit.errors import InvalidArgument
-from dpaudit.estimation import divergence, event, exact_loss, inclusion, independence, self_check
+from dpaudit.estimation import (
+    bet_choice,
+    divergence,
+    event,
+    exact_loss,
+    inclusion,
+    independence,
+    self_check,
+)
 from dpaudit.estimation.betting import (
     Stakes,
     falling_limit,
@@ -655,13 +663,13 @@ def test_bins_hold_scores_from_their_threshold_on():
 
 
 def test_sides_of_a_divergence():
-    assert divergence._sides(True) == (0, 1)
-    assert divergence._sides(False) == (1, 0)
+    assert bet_choice._sides(True) == (0, 1)
+    assert bet_choice._sides(False) == (1, 0)
     counts = [np.array([3.0, 1.0]), np.array([0.0, 4.0])]
-    rates = divergence._rates(counts)
+    rates = bet_choice._rates(counts)
     assert rates[0] == pytest.approx([3.25 / 4.5, 1.25 / 4.5])
     assert rates[1] == pytest.approx([0.25 / 4.5, 4.25 / 4.5])
-    ratios = divergence._counted(counts, np.zeros(2))
+    ratios = bet_choice._counted(counts, np.zeros(2))
     assert ratios == pytest.approx([math.log(3.5 / 0.5), math.log(1.5 / 4.5)])
 
 

@@ -41,7 +41,7 @@ from dpaudit.laws.exponential_norm import (
 )
 from dpaudit.laws.features import LogRatios, OneOf, OnePart, OneValue
 from dpaudit.laws.fresh import another, require_fresh
-from dpaudit.laws.isolated import unpickled
+from dpaudit.laws.in_worker import unpickled
 from dpaudit.laws.layout import (
     INFINITE,
     NAN,

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaudit.laws.layout import Parted, Plain, layout_of
-from dpaudit.laws.observations import ABSENT, Token, parts
+from dpaudit.laws.leaves import ABSENT, Token
+from dpaudit.laws.observations import parts
 
 Point = namedtuple("Point", "x y")
 

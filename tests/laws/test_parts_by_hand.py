@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from dpaudit.laws.observations import Token, parts
+from dpaudit.laws.leaves import Token
+from dpaudit.laws.observations import parts
 
 _MOST = sys.float_info.max
 

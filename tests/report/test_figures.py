@@ -6,16 +6,10 @@ import pytest
 
 import dpaudit.report.figures as figures
 from dpaudit.errors import InvalidArgument
+from dpaudit.report.counts import ScoreCounts
 from dpaudit.report.curves import delta_against_epsilon, scores, trade_off
 from dpaudit.report.figures import divisor, overview, three_numbers
-from dpaudit.report.schema import (
-    Claimed,
-    DeltaCurves,
-    Measured,
-    Proved,
-    ScoreCounts,
-    TradeOffCurves,
-)
+from dpaudit.report.schema import Claimed, DeltaCurves, Measured, Proved, TradeOffCurves
 
 from . import samples
 

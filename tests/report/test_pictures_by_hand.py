@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 import dpaudit.report.document as document
 from dpaudit.errors import DataError, InvalidArgument
+from dpaudit.report.counts import ScoreCounts
 from dpaudit.report.curves import (
     _claimed_curve,
     _claimed_mark,
@@ -24,7 +25,7 @@ from dpaudit.report.document import _is_newer, _number
 from dpaudit.report.figures import _ROWS, _point, _row, _shade_beyond
 from dpaudit.report.index import render_index
 from dpaudit.report.render import _refutations
-from dpaudit.report.schema import SCHEMA_VERSION, DeltaCurves, ScoreCounts, TradeOffCurves
+from dpaudit.report.schema import SCHEMA_VERSION, DeltaCurves, TradeOffCurves
 
 from . import samples
 

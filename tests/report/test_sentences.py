@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from dpaudit.report import index as index_module
+from dpaudit.report.counts import ScoreCounts
 from dpaudit.report.curves import _above, _beyond, _trade_off_floor
 from dpaudit.report.entries import _cells, _values, entries_of, finite, of_result
 from dpaudit.report.figures import _limits, _ratios
@@ -23,7 +24,7 @@ from dpaudit.report.formatting import (
     surety,
 )
 from dpaudit.report.index import Row, _picture, _sure, _surety, headline, plainly
-from dpaudit.report.schema import BudgetEntry, Claimed, Measured, Proved, ScoreCounts
+from dpaudit.report.schema import BudgetEntry, Claimed, Measured, Proved
 
 from . import samples
 

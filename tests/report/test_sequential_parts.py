@@ -8,18 +8,12 @@ from pydantic import ValidationError
 from dpaudit.auditing.budget import whole_report
 from dpaudit.cli.console import budget_line
 from dpaudit.errors import InvalidArgument
+from dpaudit.report.counts import WealthPath
 from dpaudit.report.curves import wealth
 from dpaudit.report.document import read_report, write_report
 from dpaudit.report.formatting import landmarks, modelled
 from dpaudit.report.render import render_html, render_markdown
-from dpaudit.report.schema import (
-    SCHEMA_VERSION,
-    BudgetEntry,
-    ModelBased,
-    PairSearch,
-    Result,
-    WealthPath,
-)
+from dpaudit.report.schema import SCHEMA_VERSION, BudgetEntry, ModelBased, PairSearch, Result
 
 from . import samples
 

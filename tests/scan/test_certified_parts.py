@@ -11,7 +11,7 @@ import pytest
 from dpaudit.execution.failures import WorkerEnded
 from dpaudit.laws.features import LogRatios, OneOf, OnePart, OneValue
 from dpaudit.laws.layout import INFINITE, NAN
-from dpaudit.laws.observations import ABSENT
+from dpaudit.laws.leaves import ABSENT
 from dpaudit.scan import certify
 from dpaudit.scan.certify import Sizes, certified
 from dpaudit.scan.foreign import DrawnTogether

@@ -10,7 +10,7 @@ from importlib.metadata import version
 
 from pydantic import AliasChoices, Field
 
-from dpaudit.report.schema import Document
+from dpaudit.report.counts import Document
 from dpaudit.scan.accountants.card import Accountant, Method
 from dpaudit.scan.accountants.judge import (
     DEFECTS,

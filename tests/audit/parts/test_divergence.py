@@ -15,8 +15,9 @@ import dpaudit.auditing.divergence as divergence
 from dpaudit.auditing.alone import Against
 from dpaudit.auditing.contract import Kept
 from dpaudit.auditing.divergence import Binned, Seen, _grouped
+from dpaudit.estimation.bet_choice import Chosen
 from dpaudit.estimation.counted import Event, Tally
-from dpaudit.estimation.divergence import Bins, Chosen, planned
+from dpaudit.estimation.divergence import Bins, planned
 from dpaudit.guarantees.kinds import RenyiDP
 
 from .common import ALPHA, case_of, drawer_of

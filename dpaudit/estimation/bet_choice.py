@@ -1,0 +1,191 @@
+"""Which bet on a divergence is made: bins, ratios and side, chosen on what certifies nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+
+import numpy as np
+from scipy.optimize import isotonic_regression
+
+from dpaudit._typing import Array
+from dpaudit.estimation.divergence import Bins, Rates, RenyiBet, planned, promise
+
+_HUGE = 1e100  # scores beyond it count as that
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A bet on a divergence, with the bins that it counts and which side it favours.
+
+    ``above`` is whether the dataset is favoured; ``promised`` what the transcripts that chose it
+    suggest, over the order where the largest ratio of both is looked for.
+    """
+
+    bins: Bins
+    above: bool
+    bet: RenyiBet
+    promised: float
+
+    def lower(self, on_p: Array, on_q: Array, alpha: float) -> float:
+        """Return the divergence that fresh counts certify, of dataset and neighbour, by unit."""
+        sides = (on_p, on_q)
+        first, second = (sides[which] for which in _sides(self.above))
+        return self.bet.lower(first, second, alpha)
+
+    def decisive(self, on_p: Array, on_q: Array, alpha: float) -> tuple[Array, Array]:
+        """Return the counts that carry `lower`, of the favoured dataset and of the other."""
+        sides = (on_p, on_q)
+        first, second = (sides[which] for which in _sides(self.above))
+        return self.bet.decisive(first, second, alpha)
+
+
+def choose_bet(
+    scores_p: Array,
+    scores_q: Array,
+    orders: Sequence[float],
+    trials: int,
+    alpha: float,
+) -> Chosen:
+    """Return the bet on the divergence, over its order if there are several, that promises most.
+
+    Log-ratios of bins are as counted, or a polynomial of the score; what is fitted to one half of
+    the scores is judged by the other.
+
+    Parameters
+    ----------
+    scores_p, scores_q
+        Scores of transcripts that certify nothing, on dataset and neighbour, shape ``(R,)``.
+    orders
+        One, or several of which the one with the largest divergence over order is taken.
+    trials
+        How many transcripts of each side will certify.
+    alpha
+        Error probability.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> p, q = rng.normal(1, 1, (2, 20_000)), rng.normal(0, 1, (2, 20_000))
+    >>> chosen = choose_bet(p[0], q[0], [2.0], 20_000, 0.05)
+    >>> counts = [chosen.bins.counts(side[1]) for side in (p, q)]
+    >>> 0.8 < chosen.lower(*counts, 0.05) < 1.0  # the truth is 1
+    True
+    """
+    bins = Bins.of(scores_p, scores_q)
+    halves = [[bins.counts(side[half::2]) for side in (scores_p, scores_q)] for half in (0, 1)]
+    centres = _centres(bins, np.concatenate([scores_p, scores_q]))
+    judge = _Judge(halves, centres, (trials, trials), alpha, len(orders) > 1)
+    first = [_Try(*one) for one in product((True, False), orders, _FIRST_FITS)]
+    best = max(first, key=judge.promised)
+    best = max((replace(best, fit=fit) for fit in _FITS), key=judge.promised)
+    return Chosen(bins, best.above, judge.bet(best, halves), judge.promised(best))
+
+
+_Halves = Sequence[Sequence[Array]]
+_Fit = Callable[[Sequence[Array], Array], Array]
+
+
+@dataclass(frozen=True)
+class _Try:
+    """Which side is favoured, at which order, and how log-ratios are fitted."""
+
+    above: bool
+    order: float
+    fit: _Fit
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """Judges tries: what is fitted to one half of the transcripts is judged by the other."""
+
+    halves: _Halves
+    centres: Array
+    sizes: tuple[int, int]
+    alpha: float
+    over_order: bool
+
+    def bet(self, tried: _Try, halves: _Halves) -> RenyiBet:
+        """Return the bet of a try on these halves, one or both."""
+        counts = [np.sum([half[which] for half in halves], axis=0) for which in _sides(tried.above)]
+        ratios = tried.fit(counts, self.centres)
+        return planned(ratios, _rates(counts), self.sizes, tried.order, self.alpha)
+
+    def promised(self, tried: _Try) -> float:
+        """Return what both halves promise, over the order if that is what counts."""
+        one, other = self.halves
+        found = 0.0
+        for fitted, fresh in ((one, other), (other, one)):
+            rates = _rates([fresh[which] for which in _sides(tried.above)])
+            found += promise(self.bet(tried, [fitted]), rates, self.sizes, self.alpha) / 2
+        return found / tried.order if self.over_order else found
+
+
+def _sides(above: bool) -> tuple[int, int]:
+    """Return which of the two is favoured, and which is the other."""
+    return (0, 1) if above else (1, 0)
+
+
+def _counted(counts: Sequence[Array], centres: Array) -> Array:
+    first, second = ((one + 0.5) / one.sum() for one in counts)
+    return np.asarray(np.log(first / second))
+
+
+def _polynomial(degree: int, counts: Sequence[Array], centres: Array) -> Array:
+    """Return a polynomial of the score, within what was counted."""
+    ratios = _counted(counts, centres)
+    if len(ratios) <= degree + 1:
+        return ratios
+    fitted = np.polynomial.Polynomial.fit(centres, ratios, degree, w=np.sqrt(_weights(counts)))
+    return np.asarray(np.clip(fitted(centres), ratios.min(), ratios.max()))
+
+
+def _rising(counts: Sequence[Array], centres: Array) -> Array:
+    """Return what rises with the score and is closest to what was counted."""
+    found = isotonic_regression(_counted(counts, centres), weights=_weights(counts))
+    return np.asarray(found.x)
+
+
+def _falling(counts: Sequence[Array], centres: Array) -> Array:
+    return _rising([one[::-1] for one in counts], centres[::-1])[::-1]
+
+
+def _coarse(together: int, counts: Sequence[Array], centres: Array) -> Array:
+    """Return the log-ratios of so many bins together, which vary less."""
+    groups = np.arange(len(centres)) // together
+    return _counted([np.bincount(groups, one).astype(np.float64) for one in counts], centres)[
+        groups
+    ]
+
+
+def _weights(counts: Sequence[Array]) -> Array:
+    """Return 1 over about the variance of each log-ratio that was counted."""
+    return np.asarray(1 / (1 / (counts[0] + 0.5) + 1 / (counts[1] + 0.5)))
+
+
+_FIRST_FITS: tuple[_Fit, ...] = (partial(_polynomial, 1), partial(_coarse, 3))
+_FITS: tuple[_Fit, ...] = (
+    *_FIRST_FITS,
+    partial(_polynomial, 2),
+    partial(_polynomial, 3),
+    partial(_coarse, 8),
+    _counted,
+    _rising,
+    _falling,
+)
+
+
+def _rates(counts: Sequence[Array]) -> Rates:
+    """Return the probabilities of bins: half a count more is shared by all."""
+    first, second = ((one + 0.5 / len(one)) / (one.sum() + 0.5) for one in counts)
+    return first, second
+
+
+def _centres(bins: Bins, scores: Array) -> Array:
+    """Return a score in the middle of each bin."""
+    ends = np.clip([scores.min(), scores.max()], -_HUGE, _HUGE)
+    edges = np.clip(np.concatenate([ends[:1], bins.thresholds, ends[1:]]), *ends)
+    middle: Array = edges[:-1] / 2 + edges[1:] / 2
+    return middle
