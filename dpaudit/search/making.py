@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, zip_longest
 from typing import Any
@@ -35,10 +36,35 @@ def _records(space: Space) -> Iterator[Record]:
             column[0] if cell is None and cell not in column else cell
             for cell, column in zip(cells, space.special, strict=True)
         )
-    base = tuple(column[0] for column in space.special)
+    for this, other in ((0, 1), (1, 0)):  # one against the others
+        yield from _changed(space, this, other)
+    for further in range(2, max(map(len, space.special))):
+        yield from _changed(space, 0, further)
+
+
+def _changed(space: Space, of_all: int, of_one: int) -> Iterator[Record]:
+    """Yield records of one special value each, of which one cell has another one."""
+    base = tuple(column[min(of_all, len(column) - 1)] for column in space.special)
     for n, column in enumerate(space.special):
-        for value in column[1:]:
-            yield (*base[:n], value, *base[n + 1 :])
+        if of_one < len(column):
+            yield (*base[:n], column[of_one], *base[n + 1 :])
+
+
+def _opposite(space: Space, unit: Unit) -> Unit:
+    """Return a unit whose cells are at the other ends, where they are at ends."""
+    return tuple(
+        space.record(
+            [_swapped(cell, column[:2]) for cell, column in zip(record, space.special, strict=True)]
+        )
+        for record in unit
+    )
+
+
+def _swapped(cell: Any, ends: tuple[Any, ...]) -> Any:
+    keys = [value_key(one) for one in ends]
+    return (
+        ends[1 - keys.index(value_key(cell))] if len(ends) > 1 and value_key(cell) in keys else cell
+    )
 
 
 def _random(space: Space, rng: Generator) -> Record:
@@ -69,7 +95,24 @@ def datasets(space: Space, some: list[Unit], rng: Generator) -> Iterator[tuple[U
             yield tuple(some[int(n)] for n in rng.integers(len(some), size=size))
         yield from ((one,) * size for one in some[_COMBINED:_UNITS])
         if size > 1:
-            yield from ((*((ends[0],) * (size - 1)), one) for one in some[_COMBINED:_UNITS])
+            yield from _with_one_odd(ends, some[_COMBINED:_UNITS], size, len(space.special))
+
+
+def _with_one_odd(
+    ends: list[Unit], odd: list[Unit], size: int, columns: int
+) -> Iterator[tuple[Unit, ...]]:
+    """Yield datasets of one unit, or of two in equal shares, that have another in one place.
+
+    Of one column, what stands where decides less: there it is the last place alone.
+    """
+    halves = (ends[0],) * ((size - 1) // 2) + (ends[1 % len(ends)],) * (size // 2)
+    others = ((ends[0],) * (size - 1), halves, (ends[1 % len(ends)],) * (size - 1))
+    where = [(size - 1, others[0])]
+    if columns > 1:
+        where = [(place, some) for some in others for place in (size - 1, size // 2, 0)]
+    for n in range(max(len(odd), _UNITS if columns > 1 else 0) if odd else 0):
+        place, some = where[(n + n // len(odd)) % len(where)]
+        yield (*some[:place], odd[n % len(odd)], *some[place:])
 
 
 def _of_two(one: Unit, other: Unit, size: int) -> Iterator[tuple[Unit, ...]]:
@@ -81,18 +124,25 @@ def _of_two(one: Unit, other: Unit, size: int) -> Iterator[tuple[Unit, ...]]:
 def places(
     space: Space, dataset: tuple[Unit, ...], some: list[Unit], number: int = 0
 ) -> Iterator[Place]:
-    """Yield pairs of a dataset: the unit in the first, middle, last or one further place differs.
+    """Yield pairs of a dataset: its odd unit, the first, middle, last or a further one differs.
 
     The further one is another for each dataset, by its number: so every place has its turn.
     """
     seen, size = set[Any](), len(dataset)
-    for place in dict.fromkeys((number % max(1, size), 0, size // 2, size - 1)):
+    for place in dict.fromkeys((*_odd(dataset), number % max(1, size), 0, size // 2, size - 1)):
         if 0 <= place < size:
-            for new in space.replacements(dataset[place], some):
+            opposite = [_opposite(space, dataset[place])] if len(space.special) > 1 else []
+            for new in space.replacements(dataset[place], [*opposite, *some]):
                 key = (place, value_key(new))
                 if key not in seen:
                     seen.add(key)
                     yield Place(dataset, place, new)
+
+
+def _odd(dataset: tuple[Unit, ...]) -> list[int]:
+    """Return the place of the unit that others hold in the fewest places, if it is one alone."""
+    often = Counter(map(id, dataset))
+    return [place for place, unit in enumerate(dataset) if often[id(unit)] == 1 < len(often)][:1]
 
 
 def in_turn(space: Space, some: list[Unit], rng: Generator) -> Iterator[Place]:

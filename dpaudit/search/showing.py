@@ -26,6 +26,7 @@ from dpaudit.freezing.outputs import Output, flattened
 from dpaudit.freezing.patching import patched
 from dpaudit.freezing.recorder import Run
 from dpaudit.freezing.tracked import Call
+from dpaudit.search.choices import choice_size
 
 Function = Callable[[Any, Any], Any]
 Kind = Literal["nothing", "movement", "output", "raw", "structure"]
@@ -106,12 +107,14 @@ class Showing:
         warned = self.warns and first.run.warned != there.warned
         if warned or _differ(first.run, there) or first.output.structure != output.structure:
             return self._of_structure(first, neighbour)
-        moved = movement(first.run, there, selects=_is_choice(first.run, first.output))
+        chosen = choice_size(first.run, first.output, there)
+        size, moved = chosen or (movement(first.run, there),) * 2
         if _same(first.output, output):
-            return Shown(moved, "movement", moved) if moved else NOTHING
+            return Shown(size, "movement", moved) if size else NOTHING
         if (raw := self._raw(first, neighbour, output)) is not None:
             return Shown(_BEYOND["raw"] + raw + moved, "raw", moved)
-        size = max(moved, _shift(first, output))
+        if not chosen:  # by how much the number of an item moved says nothing
+            size = max(size, _shift(first, output))
         if size:
             return Shown(size, "movement" if moved else "output", moved)
         return self._by_outputs(first.dataset, neighbour)
@@ -201,10 +204,8 @@ def _share(one: str, other: str) -> float:
     return share if np.isfinite(share) else 1.0
 
 
-def movement(one: Run, other: Run, *, selects: bool = False) -> float:
+def movement(one: Run, other: Run) -> float:
     """Return how far the centres of two runs are apart, in scales of their noise.
-
-    Where the output is a choice among noisy values, what moves them all alike shows nothing.
 
     Of Laplace noise and others the absolute movements of entries are added up, of Gaussian noise
     the squares; the root of the squares of all Gaussian calls is added to the sums of the others,
@@ -214,8 +215,6 @@ def movement(one: Run, other: Run, *, selects: bool = False) -> float:
     for here, there in zip(one.calls, other.calls, strict=True):
         moved = glimpse.moved_over(*_at_the_end(here, there), squared=here.kind == "normal")
         total += _SCALES * _apart(here.scale, there.scale)
-        if selects and (among := _among(here, there)) is not None:
-            moved = among
         if moved is None:
             continue
         if here.kind == "normal":
@@ -223,24 +222,6 @@ def movement(one: Run, other: Run, *, selects: bool = False) -> float:
         else:
             total += moved
     return float(total + squares**0.5)
-
-
-def _among(one: Call, other: Call) -> float | None:
-    """Return how differently the entries of noisy values moved, in scales; None if they are one."""
-    if not one.meetings or not other.meetings:
-        return None
-    here, there = (np.asarray(each.meetings[-1].centre) for each in (one, other))
-    if here.shape != there.shape or here.size < 2:
-        return None
-    with np.errstate(all="ignore"):
-        moved = (here - there) / np.asarray(one.scale if one.scale is not None else 1.0, float)
-    return float(np.ptp(moved)) if np.isfinite(moved).all() else None
-
-
-def _is_choice(run: Run, output: Output) -> bool:
-    """Return whether an output is no number with noise: integers, flags and texts alone."""
-    whole = all(float(number).is_integer() for number in output.numbers)
-    return whole and any(call.meetings for call in run.calls)
 
 
 def _at_the_end(one: Call, other: Call) -> tuple[Call, Call]:
