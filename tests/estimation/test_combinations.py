@@ -48,6 +48,13 @@ def test_too_few_transcripts_of_many_entries_say_nothing():
     assert not are_far_apart(p, q[:49])
 
 
+def test_an_entry_without_noise_tells_all_by_itself_however_little_it_moves():
+    p, q = sides(3)
+    p[:, 1], q[:, 1] = 7.0, 7.0 + 2**-20
+    assert not are_far_apart(p, q)
+    assert not are_far_apart(q, p)
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_what_is_no_number_has_no_direction(value):
     p, q = cancelled(1, 3.0)

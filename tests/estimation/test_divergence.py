@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.bet_choice import choose_bet
-from dpaudit.estimation.divergence import Bins, RenyiBet, planned
+from dpaudit.estimation.divergence import Bins, RenyiBet, planned, resized
 
 ALPHA = 0.05
 
@@ -180,8 +180,34 @@ def test_the_best_unit_counts_and_no_later_one_takes_it_back():
     p, q = np.array([0.8, 0.2]), np.array([0.2, 0.8])
     bet = bet_on(p, q, 2.0)
     good, bad = 900 * p, 100 * q
-    one_by_one = bet.lower(np.stack([good, bad]), np.stack([900 * q, 100 * p]), ALPHA)
+    units = np.stack([good, bad]), np.stack([900 * q, 100 * p])
+    one_by_one = bet.lower(*units, ALPHA)
     assert one_by_one == bet.lower(good, 900 * q, ALPHA) > bet.lower(good + bad, bad + good, ALPHA)
+    carried = bet.decisive(*units, ALPHA)
+    assert [one.tolist() for one in carried] == [good.tolist(), (900 * q).tolist()]
+    assert bet.lower(*carried, ALPHA) == one_by_one
+
+
+def test_a_bet_for_other_sizes_has_their_stake():
+    p, q = np.array([0.8, 0.2]), np.array([0.2, 0.8])
+    bet = resized(bet_on(p, q, 2.0), (p, q), 500, ALPHA)
+    assert bet.trials == (500, 500)
+    assert bet.lower(500 * p, 500 * q, ALPHA) > 0
+    up = bet.stake / 500 * (bet.slope * bet.gains - bet.centre)
+    down = -bet.stake / 500 * (bet.costs - bet.centre)
+    assert min(up.min(), down.min()) > -1
+
+
+def test_a_bet_is_of_both_halves_and_a_promise_over_the_order_where_all_orders_count():
+    rng = np.random.default_rng(3)
+    sides = rng.normal(1, 1, 300), rng.normal(0, 1, 300)
+    one, many = (choose_bet(*sides, orders, 300, ALPHA) for orders in ([3.0], [3.0, 3.0]))
+    assert many.promised == pytest.approx(one.promised / 3)
+    assert many.bet.log_ratios.tolist() == one.bet.log_ratios.tolist()
+    exchanged = [side.reshape(-1, 2)[:, ::-1].ravel() for side in sides]
+    again = choose_bet(*exchanged, [3.0], 300, ALPHA)
+    assert again.bet.log_ratios == pytest.approx(one.bet.log_ratios)
+    assert again.promised == pytest.approx(one.promised)
 
 
 def test_bins_hold_every_score_once_and_keep_apart_what_is_apart():

@@ -151,6 +151,24 @@ def test_runs_of_one_canary_say_nothing_of_the_coins_of_a_run():
     assert p_values(scores, uneven, np.zeros(ROWS, dtype=np.int64), "runs")["runs"] == 1
 
 
+def test_runs_of_one_canary_are_balanced_together():
+    rng = np.random.default_rng(16)
+    included = np.arange(ROWS) % 10 > 0
+    found = p_values(rng.normal(size=ROWS), rng.permutation(included), np.arange(ROWS), "runs")
+    assert found["runs"] == 1
+    assert found["balance"] < 1e-9
+
+
+def test_the_order_of_coins_is_looked_at_within_each_run():
+    rng = np.random.default_rng(17)
+    scores, turns = rng.normal(size=ROWS), np.arange(ROWS) % 2
+    alike = np.repeat(fair(rng)[: ROWS // 2], 2)  # of either run, what the other has
+    assert p_values(scores, alike, turns, "runs")["order"] > 1e-3
+    assert p_values(scores, alike)["order"] < 1e-9
+    every_other = np.arange(ROWS) // 2 % 2 == turns  # in either run, and never four alike
+    assert p_values(scores, every_other, turns, "runs")["order"] < 1e-9
+
+
 def test_runs_of_coins_have_the_moments_of_all_orders():
     counts = []
     for places in combinations(range(9), 4):

@@ -1,6 +1,7 @@
 """The joint test of an event's counts: coverage by enumeration, and the physical limit."""
 
 import math
+from dataclasses import replace
 
 import mpmath
 import numpy as np
@@ -144,6 +145,20 @@ def test_groups_never_make_a_tail_smaller(groups, monkeypatch):
     assert (test.tail(p, q) >= exact * (1 - 1e-9)).all()
     if groups == 50:
         assert test.tail(p, q) == pytest.approx(exact, rel=0.1)
+
+
+@pytest.mark.parametrize("one_by_one", [0, 1000])
+def test_what_is_beyond_the_counts_that_are_summed_over_counts_in_full(one_by_one, monkeypatch):
+    test = _Test.of(700, 300, 1000, 1000, 0.0, 0.05)
+    q = test.edges[5:-5:9]
+    p = np.minimum(2.1 * q, 0.99)
+    exact = test.tail(p, q)
+    monkeypatch.setattr(joint, "_ONE_BY_ONE", one_by_one)
+    short = replace(test, reach=0.5)
+    missed = [joint._beyond(*joint._window(1000, x, 0.5), 1000, x) for x in q.tolist()]
+    assert min(missed) > 0.1
+    assert (short.tail(p, q) >= exact * (1 - 1e-9)).all()
+    assert (short.tail(p, q) >= missed).all()
 
 
 @pytest.mark.parametrize("tried", [7, 40])

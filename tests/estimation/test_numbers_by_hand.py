@@ -332,6 +332,21 @@ def test_every_check_has_its_share_of_one_error_probability():
     assert sum(check.name.startswith("the event") for check in more) == len(plain)
 
 
+@pytest.mark.parametrize("side", [0, 1])
+def test_an_event_is_tested_on_its_own_side_whatever_its_scores_are(side):
+    rng = np.random.default_rng(2)
+    units = np.repeat(np.arange(64), 16)
+    sides = [outputs(rng.normal(size=1024), units, units // 8) for _ in range(2)]
+    hits = [rng.integers(2, size=1024).astype(float) for _ in range(2)]
+    hits[side] = np.repeat(rng.integers(2, size=64).astype(float), 16)  # one a call
+    failed = [one.name for one in independence.checks(*sides, tuple(hits)) if not one.passed]
+    assert failed
+    assert all(name.startswith("the event") for name in failed)
+    assert all(name.endswith(("dataset", "neighbour")[side]) for name in failed)
+    found = independence.checks(*sides, (hits[1 - side], hits[1 - side]))
+    assert "the event of the two datasets" in [one.name for one in found if not one.passed]
+
+
 def test_a_crowd_is_as_likely_as_its_group_times_the_groups():
     z = np.zeros(100)
     z[:5] = 1.0
