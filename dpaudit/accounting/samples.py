@@ -160,8 +160,9 @@ def _of_way(way: Way) -> Shared | None:
         if not _might_share(key, group):
             parts += released
             continue
-        exact = exact and len({type(one) for one in released}) == 1
-        parts += _layers(released if exact else [_as_gaussian(one) for one in released])
+        alike = len({type(one) for one in released}) == 1
+        parts += _layers(released if alike else [_as_gaussian(one) for one in released])
+        exact = exact and alike
     return Shared(parts[0] if len(parts) == 1 else Sequence(tuple(parts)), exact)
 
 

@@ -30,6 +30,7 @@ _STEPS = (*range(-40, -8), *np.arange(-8.0, 8.01, 0.5).tolist(), *range(9, 41))
 _REACH = 10.0  # standard deviations
 _FAR_CAUTION = 8.0  # scales of noise whose tails are not exponential
 _ROUNDED = 1e-12  # relative, by which a probability may be off, as doubles are rounded
+_SYMMETRIC = ("laplace", "normal", "logistic", "cauchy", "constant")  # whatever sign they have
 _LEAST_PROBABLE = 1e-9  # of events that are looked at: further out a sampler of doubles has no law
 
 
@@ -134,11 +135,14 @@ def same_law(one: Law, other: Law) -> bool:
     """Return whether two laws are one, up to what rounding of doubles does."""
     alike = (one.kind, one.post) == (other.kind, other.post)
     unit = max(abs(one.factor), abs(other.factor))
+    factors = (one.factor, other.factor)
+    if one.kind in _SYMMETRIC:
+        factors = (abs(one.factor), abs(other.factor))
     ends = ((one.low, other.low), (one.high, other.high))
     return (
         alike
         and _near(one.centre, other.centre, unit)
-        and abs(abs(one.factor) - abs(other.factor)) <= _SAME * unit
+        and abs(factors[0] - factors[1]) <= _SAME * unit
         and all(a == b or _near(a, b, unit) for a, b in ends)
     )
 

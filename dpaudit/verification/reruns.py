@@ -54,14 +54,16 @@ def disagreements(
         return [
             f"mechanism: in another process, at another time, it fails ({type(error).__name__})"
         ]
-    same = _same_laws(seen.get("laws", []), again.get("laws", []))
-    numbers = [*zip(seen.get("declaration") or (), again.get("declaration") or (), strict=False)]
-    values = seen.get("value"), again.get("value")
-    if all(isinstance(one, float) for one in values):
-        numbers.append(values)
-    if same and all(_close(*one) for one in numbers):
+    if _same_laws(seen.get("laws", []), again.get("laws", [])) and _same_numbers(seen, again):
         return []
     return ["mechanism: it returns something else in another process, or at another time"]
+
+
+def _same_numbers(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+    """Return whether what a call declares, and what was counted, is the same: or is in neither."""
+    declared = [one.get("declaration") or (None, None) for one in (first, second)]
+    values = [one.get("value") for one in (first, second)]
+    return all(_close(*both) for both in (*zip(*declared, strict=True), tuple(values)))
 
 
 def _same_laws(first: Sequence[Any], second: Sequence[Any]) -> bool:

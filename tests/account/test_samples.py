@@ -240,3 +240,21 @@ def test_rounds_are_of_both_releases_as_long_as_there_are_both(counts):
     assert rounds[0] == both
     assert [one.count for one in rounds] == [n for n in (short, long - short) if n]
     assert all(proved(one, 0.0) == pytest.approx(proved(rest, 0.0)) for one in rounds[1:])
+
+
+def test_a_sample_of_laplace_noise_alone_stays_that_beside_a_mixed_one():
+    alone = [PoissonSubsampledLaplace(sampling_ratio=0.3, noise_scale=s) for s in (4.0, 5.0)]
+    mixed = [
+        PoissonSubsampledLaplace(sampling_ratio=0.1, noise_scale=8.0),
+        PoissonSubsampledGaussian(sampling_ratio=0.1, noise_multiplier=3.0),
+    ]
+    for events in ([*alone, *mixed], [*mixed, *alone]):
+        shared = if_shared(ways_of(Sequence(tuple(events))))
+        assert shared is not None
+        assert not shared.exact
+        kinds = {type(one): one for one in shared.event.events}
+        assert len(shared.event.events) == 2
+        laplace = kinds[PoissonSubsampledLaplace]
+        assert laplace.sampling_ratio == 0.3
+        assert laplace.sensitivity / laplace.noise_scale == pytest.approx(1 / 4 + 1 / 5)
+        assert kinds[PoissonSubsampledGaussian].sampling_ratio == 0.1

@@ -223,6 +223,16 @@ def test_laws_are_the_same_where_everything_is(change, same):
     assert same_law(other, one) is same
 
 
+@pytest.mark.parametrize("kind", ["exponential", "gumbel", "uniform"])
+def test_noise_that_is_not_symmetric_has_a_sign(kind):
+    one, other = (laws(law(kind, 0.0, factor)) for factor in (1.0, -1.0))
+    assert not same_law(one.numbers[0], other.numbers[0])
+    assert same_law(one.numbers[0], law(kind, 0.0, 1.0))
+    event = best_event(one, other, 0.0)
+    assert event is not None
+    assert event.epsilon(0.0) > 1
+
+
 @pytest.mark.parametrize(
     ("kinds", "absolute"),
     [

@@ -472,7 +472,12 @@ def agree(monkeypatch, seen, again):
         ({"value": 3.0}, {"value": 3.1}, False),
         ({"value": 3.0}, {"value": -3.0}, False),
         ({"value": 3.0}, {"value": 3.0 + 1e-8}, True),
+        ({"value": 3.0}, {"value": None}, False),  # no such number there
+        ({"value": None}, {"value": 3.0}, False),
+        ({"value": None}, {"value": None}, True),
         ({"declaration": [2.0, 1.0]}, {"declaration": [2.0, 1.0]}, True),
+        ({"declaration": [2.0, 1.0]}, {"declaration": None}, False),  # no such call there
+        ({"declaration": [2.0, 1.0]}, {}, False),
         ({"declaration": [2.0, 1.0]}, {"declaration": [2.1, 1.0]}, False),
         ({"declaration": [2.0, 1.0]}, {"declaration": [2.0, 1.1]}, False),
         ({"laws": [[told()], [told()]]}, {"laws": [[told()], [told()]]}, True),
