@@ -15,24 +15,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 Query = Callable[[Any], float]
 
 
-@dataclass(frozen=True)
-class Sensitivity:
+class Sensitivity(NamedTuple):
     """A claimed sensitivity as an expression of n: in Python for the reader, and as a function."""
 
     words: str
     at: Callable[[int], float]
 
 
-@dataclass(frozen=True)
-class Statistic:
+class Statistic(NamedTuple):
     """A function of records, with its number in DPriv-Bench and its claimed sensitivity."""
 
     number: int
@@ -352,8 +349,7 @@ def parity_of_a_count(x):
 # Where the claim is larger than the truth
 
 
-@dataclass(frozen=True)
-class Variant:
+class Variant(NamedTuple):
     """A case of a statistic in which one record moves it by half of the claim or less.
 
     There the claim labelled false is true: half the noise of the claimed sensitivity is enough.

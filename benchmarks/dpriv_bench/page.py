@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from benchmarks.dpriv_bench.questions import BETA, EPSILON, MECHANISMS, RECORDS, RHO
+from benchmarks.dpriv_bench.questions import BETA, EPSILON, ITEMS, MECHANISMS, RECORDS, RHO
 
 Found = Mapping[str, Any]
 _ABOUT = (
@@ -73,8 +73,9 @@ def _how(found: Found) -> Iterator[str]:
     where = "in processes of their own" if options["isolated"] else "in the process of the audit"
     yield from (
         f"There are {RECORDS} records, epsilon is {EPSILON:g}, beta {BETA:g} and rho {RHO:g}; a",
-        f"side has {options['trials']} outputs. Claims labelled true are audited at a confidence",
-        f"of {true:g}, those labelled false at {false:g}; in nothing else does an audit depend on",
+        f"side has {options['trials']} outputs, of what chooses one of {ITEMS} items",
+        f"{options['choice_trials']}. Claims labelled true are audited at a confidence of",
+        f"{true:g}, those labelled false at {false:g}; in nothing else does an audit depend on",
         f"the label. The mechanisms run {where}: they draw from their",
         "generator alone and keep nothing, and what refutes is drawn again in other processes.",
         f"All have seed {options['seed']}, so that statistics alike certify the same. What is not",

@@ -30,9 +30,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Options:
-    """How every question is audited."""
+    """How every question is audited; ``trials`` are outputs a side, of choices so many more."""
 
-    trials: int = 2000
+    trials: int = 1000
+    choice_trials: int = 4000
     confidence_true: float = 0.999999
     confidence_false: float = 0.95
     seed: int = 0
@@ -92,11 +93,12 @@ def audited(name: str, question: Question, options: Options, why: str = "") -> R
 
 def said_of(question: Question, options: Options) -> tuple[str, float]:
     """Return the verdict and what is certified."""
+    chooses = question.mechanism.columns is not None
     result = dpaudit.audit(
         question.release(),
         domain=question.mechanism.domain(question.records),
         relation="replace-record",
-        trials=options.trials,
+        trials=options.choice_trials if chooses else options.trials,
         confidence=options.confidence_true if question.label else options.confidence_false,
         seed=options.seed,
         isolation=Isolation(in_process=not options.isolated),
@@ -136,6 +138,7 @@ def main() -> None:
     standard = Options()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=standard.trials)
+    parser.add_argument("--choice-trials", type=int, default=standard.choice_trials)
     parser.add_argument("--confidence-true", type=float, default=standard.confidence_true)
     parser.add_argument("--confidence-false", type=float, default=standard.confidence_false)
     parser.add_argument("--seed", type=int, default=standard.seed)
@@ -155,7 +158,7 @@ def main() -> None:
         found = json.loads(kept.read_text(encoding="utf-8"))
         options = Options(**found["options"])
     kept.parent.mkdir(parents=True, exist_ok=True)
-    for name in only or ADDITIVE:
+    for name in only or MECHANISMS:
         for _ in settled(name, options, found["rows"].setdefault(name, [])):
             kept.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     shown.write_text(page.written(found), encoding="utf-8")

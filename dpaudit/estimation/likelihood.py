@@ -7,9 +7,10 @@ r"""The likelihood bound on epsilon from counts of one event: it orders outcomes
 | D(e)   | least ``n KL(x/n, p) + m KL(y/m, q)`` over H(e): how far the counts x, y are from it    |
 
 H(e) lies under ``p*(q)``, the lesser of ``e^e q + delta`` and ``1 - e^-e (1 - q - delta)``.
-What D minimises is convex along it, so its least is found by the sign of its slope; the edge where
-the two meet is looked at by itself. D grows with x, falls with y, and falls with e. The likelihood
-bound is the e at which D is half the square of a normal quantile.
+What D minimises is convex along each of the two lines, so its least is where its slope changes
+sign, or at the edge where they meet; whatever q is tried gives no less than the exact D. D grows
+with x, falls with y, and falls with e. The likelihood bound is the e at which D is half the square
+of a normal quantile.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from scipy.special import xlogy
 
 from dpaudit._typing import Array
 
-_NARROWINGS = 36
+_STEPS, _NEAR = 60, 1e-9  # of Newton; a cost is off by the square of a share of q
 _HALVINGS = 25
 _FEW, _AT_ONCE = 12, 5  # of few numbers it is the calls that take time, so five halvings are one
 _LARGEST = 60.0
@@ -67,42 +68,69 @@ def distance(
 def _distance(
     rate: Array, other: Array, trials: int, other_trials: int, epsilon: Array, delta: float
 ) -> Array:
-    """Return D for observed rates that are not allowed."""
+    """Return D for observed rates that are not allowed.
 
-    def cost(q: Array) -> Array:
-        near = boundary(q, epsilon, delta)
-        return trials * _divergence(rate, near) + other_trials * _divergence(other, q)
-
-    # Where the boundary reaches the rate; beyond, both divergences grow.
-    large = np.exp(np.minimum(epsilon, 700))
-    reached = np.maximum((rate - delta) / large, 1 - delta - (1 - rate) * large)
-    end = np.clip(reached, other, 1.0)
-    low, high = np.zeros_like(other), np.ones_like(other)
-    for _ in range(_NARROWINGS):  # of the cube root: the best q may be tiny
-        middle = (low + high) / 2
-        q = other + (end - other) * middle**3
-        rises = _slope(rate, other, (trials, other_trials), q, large, delta) > 0
-        low, high = np.where(rises, low, middle), np.where(rises, middle, high)
-    edge = np.clip((1 - delta) / (1 + large), other, end)
-    tried = [other + (end - other) * low**3, other + (end - other) * high**3, edge, end]
-    return np.asarray(np.minimum.reduce([cost(q) for q in tried]))
+    The least over H(e) lies on a line that the rates violate, and not beyond the edge.
+    """
+    large = np.exp(np.minimum(epsilon, 700.0))
+    edge = (1 - delta) / (1 + large)
+    sizes = trials, other_trials
+    direct = _to_line((rate, other), sizes, large, delta, edge)
+    complement = _to_line((1 - other, 1 - rate), sizes[::-1], large, delta, edge)
+    return np.asarray(np.minimum(direct, complement))
 
 
-def _slope(
-    rate: Array, other: Array, trials: tuple[int, int], q: Array, large: Any, delta: float
+def _to_line(
+    rates: tuple[Array, Array], sizes: tuple[int, int], slope: Array, delta: float, edge: Array
 ) -> Array:
-    """Return the slope in q of what the distance minimises, ``large`` being ``e^epsilon``."""
-    hit, miss = large * q + delta, (1 - q - delta) / large
-    first = hit <= 1 - miss
-    hit, miss = np.where(first, hit, 1 - miss), np.where(first, 1 - hit, miss)
-    steepness = np.where(first, large, 1 / large)
-    along = steepness * (_share(1 - rate, miss) - _share(rate, hit))
-    return np.asarray(trials[0] * along + trials[1] * (_share(1 - other, 1 - q) - _share(other, q)))
+    """Return the least ``n KL(x, p) + m KL(y, q)`` on ``p = slope q + delta`` with q to the edge.
+
+    Infinite for rates that lie under the line. In r, the share of ``p - delta`` that the rate x
+    has, the slope of the cost times positive numbers is a cubic that changes sign once.
+    """
+    rate, other = rates
+    over = np.maximum(rate - delta, 0.0)
+    violated = over > slope * other
+    width = np.where(violated, over, 1.0) / slope
+    least = np.where(violated, np.minimum(other / width, 1.0), 1.0)
+    share = _root(_cubic((other, over, width), sizes, delta), least)
+    q = np.minimum(share * width, edge)
+    p = np.minimum(slope * q + delta, 1.0)
+    found = sizes[0] * _divergence(rate, p) + sizes[1] * _divergence(other, q)
+    return np.where(violated, found, np.inf)
 
 
-def _share(part: Array, whole: Array) -> Array:
-    """Return their ratio, 0 where the part is 0 and huge where only the whole is."""
-    return np.asarray(part / np.maximum(whole, 1e-300))
+def _cubic(
+    at: tuple[Array, Array, Array], sizes: tuple[int, int], delta: float
+) -> tuple[Array, Array, Array, Array]:
+    """Return the coefficients, the constant first, of the slope of the cost."""
+    other, over, width = at
+    n, m = sizes
+    square, product = over * over, over * (1 - 2 * delta)
+    constant = delta * (1 - delta)
+    return (
+        -m * other * constant,
+        -n * square + m * (width * constant - other * product),
+        n * square * (1 + width) + m * (width * product + other * square),
+        -(n + m) * square * width,
+    )
+
+
+def _root(cubic: tuple[Array, Array, Array, Array], least: Array) -> Array:
+    """Return where cubics change sign between a number and 1: Newton's steps, else halvings."""
+    c0, c1, c2, c3 = cubic
+    low, high = least, np.ones_like(least)
+    at = (low + high) / 2
+    for _ in range(_STEPS):
+        value = c0 + at * (c1 + at * (c2 + at * c3))
+        low, high = np.where(value > 0, low, at), np.where(value > 0, at, high)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = at - value / (c1 + at * (2 * c2 + at * (3 * c3)))
+        then = np.where((step >= low) & (step <= high), step, (low + high) / 2)
+        if (np.abs(then - at) <= _NEAR * at).all():
+            break
+        at = then
+    return at
 
 
 def likelihood_bound(
