@@ -74,7 +74,7 @@ def test_the_command_on_files_claims_the_same_and_refutes_it(ran, monkeypatch, c
     assert (result["claimed"]["epsilon"], result["claimed"]["delta"]) == (1, 0)
     with pytest.raises(SystemExit, match="2"):
         main(shlex.split(words.replace("--neighbour others.csv ", "")))
-    assert "or a relation, by which some are made" in capsys.readouterr().err
+    assert "or a relation, by which the worst one is looked for" in capsys.readouterr().err
 
 
 def test_its_test_fails_before_the_repair_and_passes_after_it(ran):

@@ -14,10 +14,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from numpy.random import default_rng
-
 import dpaudit.auditing.claims as claims
-import dpaudit.auditing.worst_pair as worst_pair
 import dpaudit.records as records
 from dpaudit._references import stop_here
 from dpaudit.auditing.found_pairs import Effort, found_in, refuse_beside_domain
@@ -25,8 +22,7 @@ from dpaudit.auditing.plan import Call, Code
 from dpaudit.auditing.release import Release, proof_of
 from dpaudit.auditing.run import run_case
 from dpaudit.domains import Domain, domain_of
-from dpaudit.errors import InvalidArgument
-from dpaudit.execution import Executor, stream
+from dpaudit.execution import Executor
 from dpaudit.extension.case import PrivacyCase, Proof
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
@@ -36,13 +32,12 @@ from dpaudit.laws.isolated import Isolated, Isolation, Placed, isolated
 from dpaudit.laws.mechanism import Mechanism, name_of
 from dpaudit.laws.observed import AS_IT_IS, Reading
 from dpaudit.neighbours import Pair, Relation
-from dpaudit.neighbours.candidates import Bounds, Candidate
-from dpaudit.neighbours.candidates import candidates as candidates_of
-from dpaudit.neighbours.found import FoundPair, found_pair
+from dpaudit.neighbours.candidates import Candidate
+from dpaudit.neighbours.found import found_pair
+from dpaudit.neighbours.records import Bounds
 from dpaudit.report.schema import Result
 from dpaudit.store.keeping import Storing, storing
 
-_MADE = "Neighbours were made from the one dataset by edits that leaks tend to depend on."
 _IN_PROCESS = "Not isolated: the mechanism ran in the process of the audit, as {}."
 _CARRIED = "Values that went along with the mechanism, the same in all of its processes:"
 _NAMED = 8
@@ -98,9 +93,8 @@ def audit(
         with ``fit``, or a class that is made anew for every output. Outputs may be anything.
     dataset, neighbour
         Anything: a `dpaudit.Dataset`, arrays, tables of pandas, lists, dicts, (X, y), graphs, ...
-        Without a neighbour, some are made from the dataset by edits that leaks tend to depend on
-        (`dpaudit.neighbours.candidates`); they are ranked, and the worst is certified on fresh
-        outputs.
+        Without a neighbour, the worst pair beside the dataset is looked for, and certified on fresh
+        outputs: the dataset is where the search starts, and others have about as many records.
     domain
         What datasets may be, in place of a neighbour, and of a dataset, too: a `dpaudit.Domain`, a
         dict of its arguments such as ``dict(bounds=(0, 1), records=6)``, or what else
@@ -120,9 +114,11 @@ def audit(
     relation
         What makes the two neighbours (`dpaudit.neighbours.found.chosen_relation`); it is checked.
         By default the finest that they obey, which the result names. It has to be named where
-        neighbours are made.
+        neighbours are looked for.
     bounds
-        Of numbers in records that are made: ``(low, high)``, or that by column.
+        Of numbers in records where neighbours are looked for beside a dataset: ``(low, high)``, or
+        that by column. Without it numbers go far beyond those of the dataset, and the result says
+        that nobody stated bounds.
     trials
         Certifying transcripts on each side; at least 100.
     confidence
@@ -228,25 +224,26 @@ def audit(
             **({"until_refuted": True} if until_refuted else {}),
             "looks": settings.looks,
         },
-        f"dpaudit.audit({_of_what(dataset, domain)}, {claims.as_given(claimed)}, ",
+        f"dpaudit.audit({_of_what(dataset, neighbour)}, {claims.as_given(claimed)}, ",
     )
     with _storing(store), records.run(show_records):
-        made, said = list[Candidate](), tuple[str, ...]()
         reading = Reading(form, read, observe, ignore, fresh)
         if domain is not None:
             refuse_beside_domain(neighbour=neighbour, bounds=bounds)
+        made = list[Candidate]()
+        if neighbour is None:
             placed = isolated(mechanism, isolation or Isolation(), reading)
-            effort = Effort(trials, time, search_calls)
-            given = {"dataset": dataset, "effort": effort, "seed": settings.seed}
-            pairs = found_in(placed, domain_of(domain), relation, **given)
-            made, said = pairs.candidates, pairs.notes
+            pairs = found_in(
+                placed,
+                None if domain is None else domain_of(domain),
+                relation,
+                dataset=dataset,
+                bounds=bounds,
+                effort=Effort(trials, time, search_calls),
+                seed=settings.seed,
+            )
+            made, found = pairs.candidates, pairs.as_found
             plan = plan.with_search(pairs.calls) if pairs.by_pace else plan
-        elif dataset is None:
-            raise InvalidArgument("dataset", None, "records, or a domain in their place")
-        elif neighbour is None:
-            made = made_from(dataset, relation, bounds, settings.seed, trials)
-        if made:
-            found = FoundPair(made[0].pair, _MADE if domain is None else None)
         else:
             found = found_pair(dataset, neighbour, relation)
         case, statement = own_case(
@@ -259,7 +256,7 @@ def audit(
             data="given by the caller",
             isolation=isolation,
             reading=reading,
-            notes=said if found.words is None else (found.words,),
+            notes=() if found.words is None else (found.words,),
             relation_was_read=found.was_read,
         )
         audited = run_case(case, settings, statement=statement, executor=executor, rerun=plan)
@@ -285,9 +282,9 @@ def _given(**arguments: Any) -> dict[str, Any]:
     }
 
 
-def _of_what(dataset: Any, domain: Any) -> str:
+def _of_what(dataset: Any, neighbour: Any) -> str:
     """Return the first arguments of the call that repeats an audit."""
-    if domain is None:
+    if neighbour is not None:
         return "mechanism, dataset, neighbour"
     return "mechanism" if dataset is None else "mechanism, dataset"
 
@@ -377,24 +374,6 @@ def _candidate(case: PrivacyCase, one: Pair[Any] | Candidate) -> PrivacyCase:
     if isinstance(one, Pair):
         return replace(case, pair=one)
     return replace(case, pair=one.pair, notes=(f"The neighbour: {one.edit}.", *case.notes))
-
-
-def made_from(
-    dataset: Any, relation: Any, bounds: Bounds | None, seed: int, trials: int
-) -> list[Candidate]:
-    """Return neighbours made from one dataset, as many as so many trials can rank.
-
-    Raises
-    ------
-    InvalidArgument
-        No relation is named, or no neighbours can be made.
-    """
-    if relation is None:
-        expected = "add-remove-record or replace-record, to make neighbours of the one dataset"
-        raise InvalidArgument("relation", None, expected)
-    most = max(1, worst_pair.at_most(trials))
-    rng = default_rng(stream(seed, "neighbours"))
-    return candidates_of(dataset, relation, bounds=bounds, most=most, rng=rng)
 
 
 def _remarks(mechanism: Placed) -> tuple[str, ...]:

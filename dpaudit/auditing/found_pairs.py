@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from numpy.random import default_rng
 
 import dpaudit._validate as check
+import dpaudit.auditing.worst_pair as worst_pair
 from dpaudit.domains import Domain
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.execution import stream
@@ -16,6 +17,9 @@ from dpaudit.laws.isolated import Isolated, Placed
 from dpaudit.laws.searches import search_with
 from dpaudit.neighbours import Relation
 from dpaudit.neighbours.candidates import Candidate
+from dpaudit.neighbours.found import FoundPair
+from dpaudit.neighbours.records import Bounds
+from dpaudit.search.edits import domain_around
 from dpaudit.search.engine import CALLS, Found, Search
 from dpaudit.search.space import Space, space_of
 from dpaudit.search.writing import written
@@ -23,8 +27,14 @@ from dpaudit.search.writing import written
 _UNBOUNDED = (
     "Nobody says how large numbers may be: the pair was looked for among numbers up to a million."
 )
-_OF_TRIALS, _FEWEST = 0.7, 400  # calls for each trial, and at least
+_MADE = "Neighbours were looked for beside the one dataset."
+_UNSTATED = (
+    "Nobody states bounds of everything that records hold: values that the dataset does not hold "
+    "were looked at, too (numbers far beyond its own, of their sign). State bounds or a domain."
+)
+_OF_TRIALS, _FEWEST = 0.7, 100  # calls for each trial, and at least
 _OF_TIME = 0.3  # of a time that is given
+_CELLS, _LEAST = 300_000, 30  # that are built of a dataset that is given; calls in any case
 
 
 class FoundPairs(NamedTuple):
@@ -38,6 +48,11 @@ class FoundPairs(NamedTuple):
     calls: int
     by_pace: bool
 
+    @property
+    def as_found(self) -> FoundPair:
+        """The first one, and all that is to be said of them."""
+        return FoundPair(self.candidates[0].pair, " ".join(self.notes) or None)
+
 
 class Effort(NamedTuple):
     """What a search may take: the trials or the seconds of the audit, or so many calls."""
@@ -47,21 +62,27 @@ class Effort(NamedTuple):
     calls: int | None = None
 
     @property
-    def most(self) -> int:
-        """The most calls."""
+    def is_by_pace(self) -> bool:
+        """Whether the pace of the machine decides how many calls there are."""
+        return self.seconds is not None and self.calls is None
+
+    def most(self, cells: int = 1) -> int:
+        """Return the most calls, fewer where datasets have very many cells."""
         if self.calls is not None:
             return check.integer("search_calls", self.calls, least=2)
+        fit = max(_LEAST, _CELLS // max(1, cells))
         if self.seconds is not None:
-            return CALLS
-        return min(CALLS, max(_FEWEST, int(_OF_TRIALS * self.trials)))
+            return min(CALLS, fit)
+        return min(CALLS, fit, max(_FEWEST, int(_OF_TRIALS * self.trials)))
 
 
 def found_in(
     placed: Placed,
-    domain: Domain,
+    domain: Domain | None,
     relation: Relation | str | Callable[[Any, Any], Any] | None,
     *,
     dataset: Any = None,
+    bounds: Bounds | None = None,
     effort: Effort,
     seed: int,
 ) -> FoundPairs:
@@ -73,9 +94,13 @@ def found_in(
         The mechanism in processes of its own, which end with the search: code that keeps what it
         drew keeps nothing of the noise that was frozen.
     domain, relation
-        What datasets may be, and what makes two of them neighbours.
+        What datasets may be, and what makes two of them neighbours. Without a domain they are of
+        the kind of the dataset, and have about as many records.
     dataset
         Where the search starts.
+    bounds
+        Of numbers where there is no domain, ``(low, high)`` or that by column; where none are
+        stated, numbers far beyond those of the dataset are tried as well.
     effort
         What it may take.
     seed
@@ -84,23 +109,43 @@ def found_in(
     Raises
     ------
     InvalidArgument
-        No relation is named, or no neighbours can be made in the domain.
+        No relation is named, or no neighbours can be made in the domain or of the dataset.
     """
-    if relation is None:
-        raise InvalidArgument("relation", None, "a relation, to look for neighbours in a domain")
-    made = domain.made(default_rng(stream(seed, "domain")))
-    if not isinstance(relation, Relation | str):
-        raise InvalidArgument("relation", Shown("a function"), "a name, with a domain")
-    space = space_of(made, relation, dataset=dataset)
-    name = relation if isinstance(relation, str) else relation.name
-    found = _searched(placed, made, name, dataset, effort, seed)
+    if domain is None and dataset is None:
+        raise InvalidArgument("dataset", None, "records, or a domain in their place")
+    name = _named(relation)
+    if domain is None:
+        made, start = domain_around(dataset, name, bounds=bounds), None
+    else:
+        made, start = domain.made(default_rng(stream(seed, "domain"))), dataset
+    space = space_of(made, name, dataset=start)
+    found = _searched(placed, made, name, start, effort, seed)
     if not found.found:
-        raise InvalidArgument("domain", domain, f"one with neighbours under {name}")
+        what = "dataset" if domain is None else "domain"
+        given = Shown("one of no neighbours") if domain is None else domain
+        raise InvalidArgument(what, given, f"one with neighbours under {name}")
     is_ours = dataset is None and not made.examples and not made.of_records
-    candidates = [_candidate(one, found, space, is_ours) for one in found.found]
-    notes = () if found.is_bounded else (_UNBOUNDED,)
-    by_pace = effort.seconds is not None and effort.calls is None
-    return FoundPairs(candidates, notes, found.most, by_pace)
+    most = max(1, worst_pair.at_most(effort.trials))
+    candidates = [
+        _candidate(one, found, space, is_ours or one.place.is_made) for one in found.found[:most]
+    ]
+    return FoundPairs(candidates, _notes(made, found), found.most, effort.is_by_pace)
+
+
+def _notes(domain: Domain, found: Search) -> tuple[str, ...]:
+    """Return what is to be said of the pairs that were looked at."""
+    if domain.around is None:
+        return () if found.is_bounded else (_UNBOUNDED,)
+    return (_MADE,) if found.is_bounded else (_MADE, _UNSTATED)
+
+
+def _named(relation: Any) -> str:
+    if relation is None:
+        expected = "add-remove-record, replace-record or another one, to look for neighbours"
+        raise InvalidArgument("relation", None, expected)
+    if not isinstance(relation, Relation | str):
+        raise InvalidArgument("relation", Shown("a function"), "a name, to look for neighbours")
+    return relation if isinstance(relation, str) else relation.name
 
 
 def refuse_beside_domain(**given: Any) -> None:
@@ -122,13 +167,15 @@ def _searched(
     if placed.elsewhere is not None:
         placed = placed._replace(mechanism=placed.elsewhere())
     mechanism, seconds = placed.mechanism, None
-    if effort.seconds is not None and effort.calls is None:
+    if effort.is_by_pace and effort.seconds is not None:
         seconds = _OF_TIME * effort.seconds
-    given = domain, relation, dataset, effort.most, seconds, seed
+    start = domain.layout.start
+    most = effort.most(1 if start is None else len(start.units) * len(start.ranges))
+    given = domain, relation, dataset, most, seconds, seed
     if not isinstance(mechanism, Isolated):
         return search_with(mechanism, *given)
     try:
-        with _patient(mechanism, effort.most):
+        with _patient(mechanism, most):
             return mechanism.search(*given)
     finally:
         mechanism.crew.close()
@@ -147,8 +194,11 @@ def _candidate(one: Found, search: Search, space: Space, is_ours: bool) -> Candi
         "structure": "outputs have another structure",
         "nothing": "nothing tells its datasets apart, nor those of any other pair",
     }.get(one.kind, "outputs differ")
-    said = f"found by a search that looked at {search.pairs} pairs of the domain; {what}"
-    pair = space.pair(one.place)
+    where = "of the domain" if space.layout.start is None else "beside the dataset"
+    said = f"found by a search that looked at {search.pairs} pairs {where}; {what}"
+    if one.edit is not None:
+        said = f"{one.edit}, {said}"
+    pair = space.oriented(one.place)
     sides = [written(side) for side in (pair.dataset, pair.neighbour)]
     if is_ours and None not in sides:  # nobody's records
         said += f"; dataset = {sides[0]}, neighbour = {sides[1]}"

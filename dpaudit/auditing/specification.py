@@ -19,7 +19,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 import dpaudit.auditing.claims as claims
-from dpaudit.auditing.api import DEFAULT_TRIALS, made_from, own_case
+from dpaudit.auditing.api import DEFAULT_TRIALS, own_case
 from dpaudit.auditing.arrays import read_array
 from dpaudit.auditing.beside import require_reachable
 from dpaudit.auditing.found_pairs import Effort, found_in, refuse_beside_domain
@@ -247,10 +247,12 @@ def _looked_at(
     isolation: Isolation,
     plan: Plan,
 ) -> tuple[list[Pair[Any]] | list[Candidate], FoundPair, Plan]:
-    """Return the pairs that are given, made or found, the first with its relation, and the plan."""
-    if specification.own.domain is not None:
-        return _in_domain(specification, settings, path, isolation, plan)
-    return (*_pairs(specification, settings, path, isolation), plan)
+    """Return the pairs that are given or found, the first with its relation, and the plan."""
+    own = specification.own
+    alone = specification.pairs is None and not _is_one_pair(specification)
+    if own.domain is not None or (alone and own.relation is not None):
+        return _found(specification, settings, path, isolation, plan)
+    return (*_pairs(specification, path, isolation), plan)
 
 
 def _origin(specification: MechanismAudit) -> str:
@@ -264,16 +266,10 @@ def _is_one_pair(specification: MechanismAudit) -> bool:
 
 
 def _pairs(
-    specification: MechanismAudit, settings: Settings, path: Path, isolation: Isolation
+    specification: MechanismAudit, path: Path, isolation: Isolation
 ) -> tuple[list[Pair[Any]] | list[Candidate], FoundPair]:
     """Return the one pair, or all candidates, and the first with what was read of its relation."""
     given = specification.pairs
-    if given is None and not _is_one_pair(specification) and specification.own.relation is not None:
-        records = _records("dataset", specification.own.dataset, path)
-        trials = settings.trials or DEFAULT_TRIALS
-        bounds, relation = specification.own.bounds, specification.own.relation
-        neighbours = made_from(records, relation, bounds, settings.seed, trials)
-        return neighbours, FoundPair(neighbours[0].pair)
     if given is None:
         one = _pair(specification, path, isolation)
         return [one.pair], one
@@ -298,34 +294,34 @@ def _pairs(
     return [one.pair for one in both], both[0]
 
 
-def _in_domain(
+def _found(
     specification: MechanismAudit,
     settings: Settings,
     path: Path,
     isolation: Isolation,
     plan: Plan,
 ) -> tuple[list[Candidate], FoundPair, Plan]:
-    """Return the pairs that a search finds in the domain, the first with words, and the plan."""
+    """Return the pairs that a search finds, the first with words, and the plan."""
     own = specification.own
-    refuse_beside_domain(
-        neighbour=own.neighbour,
-        pair=specification.pair,
-        pairs=specification.pairs,
-        bounds=own.bounds,
-    )
-    dataset = None if own.dataset is None else _records("dataset", own.dataset, path)
-    effort = Effort(settings.trials or DEFAULT_TRIALS, settings.time, own.search_calls)
+    if own.domain is not None:
+        refuse_beside_domain(
+            neighbour=own.neighbour,
+            pair=specification.pair,
+            pairs=specification.pairs,
+            bounds=own.bounds,
+        )
+    in_domain = own.domain is not None and own.dataset is None
     found = found_in(
         referred(specification.mechanism, isolation, specification.reading),
-        domain_of(own.domain),
+        None if own.domain is None else domain_of(own.domain),
         own.relation,
-        dataset=dataset,
-        effort=effort,
+        dataset=None if in_domain else _records("dataset", own.dataset, path),
+        bounds=own.bounds,
+        effort=Effort(settings.trials or DEFAULT_TRIALS, settings.time, own.search_calls),
         seed=settings.seed,
     )
-    first = FoundPair(found.candidates[0].pair, " ".join(found.notes) or None)
     again = plan.with_search(found.calls) if found.by_pace else plan
-    return found.candidates, first, again
+    return found.candidates, found.as_found, again
 
 
 def _pair(specification: MechanismAudit, path: Path, isolation: Isolation) -> FoundPair:
@@ -349,7 +345,7 @@ def _as_pair(name: str, found: Any, relation: str | None) -> FoundPair:
 
 def _records(name: str, given: Any, path: Path) -> Any:
     if given is None:
-        made = "" if name == "dataset" else "; or a relation, by which some are made of the dataset"
+        made = "" if name == "dataset" else "; or a relation, by which the worst one is looked for"
         raise InvalidArgument(name, None, f"records, a .npy or .csv file, a pair or a domain{made}")
     if isinstance(given, str):
         return records_from(path.resolve().parent / given)

@@ -96,6 +96,14 @@ class Booleans(Column):
     """True or False; ``bool``, or ``boolean`` with gaps."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Seen(Column):
+    """Values of any kind that records hold; ``has_other`` says that the last is none of them."""
+
+    values: tuple[Any, ...] = ()
+    has_other: bool = False
+
+
 def values_of(column: Column) -> int | None:
     """Return how many values a column may hold, missing ones apart; None of text and numbers.
 

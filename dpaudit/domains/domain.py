@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -12,11 +12,12 @@ from numpy.random import Generator
 
 import dpaudit._validate as check
 import dpaudit.domains.layouts as layouts
+from dpaudit.domains.around import layout_around
 from dpaudit.domains.columns import Categories, Column, Integers, Numbers, Schema
 from dpaudit.domains.layouts import Layout
 from dpaudit.domains.special import first_value
 from dpaudit.errors import InvalidArgument, Shown
-from dpaudit.neighbours.candidates import records_of
+from dpaudit.neighbours.records import Bounds, records_of
 
 Form = Literal["array", "list", "table", "dicts"]
 _FORMS: tuple[Form, ...] = ("array", "list", "table", "dicts")
@@ -56,6 +57,9 @@ class Domain:
         A function of a generator that returns a dataset: what it makes says what records are.
     examples
         Datasets that say what records are, in place of everything else.
+    around
+        A dataset: others are of its kind and have as many records, and nobody says what else they
+        hold but by ``bounds`` (here also by column) and ``missing``.
     of_records
         Whether ends and categories are those of somebody's records: then none is shown.
 
@@ -76,7 +80,7 @@ class Domain:
     dpaudit.errors.InvalidArgument: bounds: got (1, 0), expected (low, high) with low <= high
     """
 
-    bounds: tuple[float, float] | None = None
+    bounds: Bounds | None = None
     records: int | tuple[int, int] | None = None
     columns: int | Mapping[str, Column] | Schema | None = None
     integers: bool = False
@@ -87,12 +91,13 @@ class Domain:
     nodes: int | None = None
     form: Form | None = None
     make: Callable[[Generator], Any] | None = None
-    examples: Sequence[Any] = ()
+    examples: Sequence[Any] = field(default=(), repr=False)
+    around: Any = field(default=None, repr=False)
     of_records: bool = False
 
     def __post_init__(self) -> None:
         if self.bounds is not None:
-            object.__setattr__(self, "bounds", _checked_bounds(self.bounds))
+            object.__setattr__(self, "bounds", self._checked_bounds(self.bounds))
         if self.form is not None:
             check.choice("form", self.form, _FORMS)
         if self.norm is not None:
@@ -128,16 +133,20 @@ class Domain:
             raise InvalidArgument("domain", given, "one that makes datasets") from error
         return replace(self, make=None, examples=examples)
 
+    def _checked_bounds(self, given: Any) -> Bounds:
+        if isinstance(given, Mapping) and self.around is not None:
+            return {name: _checked_pair(one) for name, one in given.items()}
+        return _checked_pair(given)
+
     def _refuse_both(self) -> None:
         """Refuse arguments that say of one thing two things."""
-        graph = self.nodes is not None
-        said = [
-            name
-            for name in ("bounds", "records", "columns", "norm", "labels", "users", "form")
-            if getattr(self, name) is not None
-        ]
-        if graph and said:
+        names = ("columns", "norm", "labels", "users", "form", "bounds", "records")
+        said = [name for name in names if getattr(self, name) is not None]
+        if self.nodes is not None and said:
             raise InvalidArgument(said[0], Shown("a value"), "nothing beside nodes")
+        other = [one for one in said if one not in ("bounds", "records")]
+        if self.around is not None and other:
+            raise InvalidArgument(other[0], Shown("a value"), "nothing beside around")
         named = isinstance(self.columns, Mapping | Schema)
         if named and (self.norm is not None or self.labels is not None):
             name = "norm" if self.norm is not None else "labels"
@@ -152,6 +161,9 @@ class Domain:
         if self.examples:
             sizes = [len(records_of(one).rows) for one in self.examples]
             return min(sizes), max(sizes)
+        if self.records is None and self.around is not None:
+            count = len(self.start.units)
+            return count, count
         if self.records is None:
             return _SIZES
         given = self.records
@@ -162,6 +174,8 @@ class Domain:
     @property
     def is_bounded(self) -> bool:
         """Whether somebody says how large numbers may be."""
+        if self.around is not None:
+            return self.start.is_of_bounds
         named = isinstance(self.columns, Mapping | Schema) or self.nodes is not None
         seen = bool(self.examples) or self.make is not None
         return named or seen or self.bounds is not None or self.norm is not None
@@ -169,7 +183,7 @@ class Domain:
     @property
     def numbers(self) -> Column:
         """What a cell of no other kind may hold."""
-        low, high = self.bounds or self._limits
+        low, high = self.bounds if isinstance(self.bounds, tuple) else self._limits
         if self.integers:
             return Integers(missing=self.missing, low=math.ceil(low), high=math.floor(high))
         return Numbers(missing=self.missing, low=low, high=high)
@@ -184,10 +198,18 @@ class Domain:
         """The columns, and what makes a dataset of records."""
         if self.nodes is not None:
             return layouts.graph(self.nodes)
+        if self.around is not None:
+            return layout_around(self.around, self.bounds, missing=self.missing)
         if self.examples:
             return layouts.of_examples(self.examples)
         found = self._records()
         return found if self.users is None else layouts.of_users(found, "user")
+
+    @property
+    def start(self) -> layouts.Start:
+        """The dataset that others are beside of."""
+        assert self.layout.start is not None
+        return self.layout.start
 
     def _records(self) -> Layout:
         columns = self.columns.columns if isinstance(self.columns, Schema) else self.columns
@@ -214,7 +236,7 @@ class Domain:
         return (self.layout.allowed(tuple(map(first_value, self.layout.columns))),)
 
 
-def _checked_bounds(given: Any) -> tuple[float, float]:
+def _checked_pair(given: Any) -> tuple[float, float]:
     expected = "(low, high) with low <= high"
     try:
         low, high = given

@@ -15,11 +15,35 @@ from typing import Any
 import numpy as np
 
 from dpaudit.domains.columns import Booleans, Categories, Column, Dates, Integers, Numbers
-from dpaudit.neighbours.candidates import records_of
 from dpaudit.neighbours.cells import value_key
+from dpaudit.neighbours.records import Ends, records_of
 
 Record = tuple[Any, ...]
 Unit = tuple[Record, ...]
+
+
+@dataclass(frozen=True)
+class Start:
+    """A dataset as units, and what is known of its columns.
+
+    Parameters
+    ----------
+    units
+        Its records, each a unit of its own.
+    ranges
+        Of each column of numbers: the least and the greatest that records hold.
+    is_stated
+        Of each column, whether somebody says what it may hold.
+    """
+
+    units: tuple[Unit, ...]
+    ranges: tuple[Ends | None, ...]
+    is_stated: tuple[bool, ...]
+
+    @property
+    def is_of_bounds(self) -> bool:
+        """Whether somebody says of every column what it may hold."""
+        return all(self.is_stated)
 
 
 @dataclass(frozen=True)
@@ -36,13 +60,17 @@ class Layout:
         Which column holds the labels, if one does.
     norm
         The largest Euclidean length of a record's features, if there is one.
+    start
+        The dataset that somebody has, if records are like those of one; then ``build`` takes the
+        place of a unit that a neighbour lacks as well, so that rows keep their labels.
     """
 
     names: tuple[Any, ...]
     columns: tuple[Column, ...]
-    build: Callable[[Sequence[Unit]], Any]
+    build: Callable[..., Any]
     labels: int | None = None
     norm: float | None = None
+    start: Start | None = None
 
     def allowed(self, record: Record) -> Record:
         """Return a record of at most the largest length: a longer one is made shorter."""

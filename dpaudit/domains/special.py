@@ -16,12 +16,15 @@ from dpaudit.domains.columns import (
     Dates,
     Integers,
     Numbers,
+    Seen,
     Texts,
 )
+from dpaudit.neighbours.cells import value_key
 
 _SHOWN = 12  # categories that are tried, besides those that code names
 _DAY = datetime.timedelta(days=1)
 _NUMBERS = 12  # of code, of which days are made
+_SHARES = tuple((2 * n + 1) / 16 for n in range(8))  # of a range: one in every wide bin
 
 
 def first_value(column: Column) -> Any:
@@ -47,14 +50,15 @@ def special_values(column: Column, constants: Sequence[Any] = ()) -> list[Any]:
 
     Examples
     --------
-    >>> special_values(Numbers(low=0.0, high=1.0))
-    [0.0, 1.0, 0.5]
-    >>> special_values(Integers(low=0, high=100), [37])
+    >>> special_values(Numbers(low=0.0, high=1.0))[:5]
+    [0.0, 1.0, 0.5, 0.0625, 0.1875]
+    >>> special_values(Integers(low=0, high=100), [37])[:8]
     [0, 100, 37, 36, 38, 50, 1, 99]
     """
     found = dict[tuple[str, Any], Any]()
     for value in _values(column, constants):
-        found.setdefault((type(value).__name__, value), value)
+        key = value if isinstance(value, Hashable) else value_key(value)
+        found.setdefault((type(value).__name__, key), value)
     return [*found.values(), *_absent(column)]
 
 
@@ -76,6 +80,10 @@ def _values(column: Column, constants: Sequence[Any]) -> Iterator[Any]:
             yield from (one for one in values[1:] if one in named)
             yield from values[1:_SHOWN]
             yield values[-1]
+        case Seen(values=values):
+            yield from (*values[:1], *values[-1:])
+            yield from (one for one in constants if any(type(one) is type(v) for v in values[:1]))
+            yield from values[1:_SHOWN]
         case Texts():
             yield from _of_texts(column, constants)
         case Dates(first=first, last=last):
@@ -100,6 +108,7 @@ def _of_numbers(low: float, high: float, constants: Sequence[Any]) -> Iterator[f
         yield from (one, math.nextafter(one, -math.inf), math.nextafter(one, math.inf))
     yield from (low / 2 + high / 2, 0.0)
     yield from (1.0, -1.0) if high - low > 2 else ()
+    yield from (low + share * (high - low) for share in _SHARES)
 
 
 def _of_integers(low: int, high: int, constants: Sequence[Any]) -> Iterator[int]:
@@ -108,6 +117,7 @@ def _of_integers(low: int, high: int, constants: Sequence[Any]) -> Iterator[int]
         whole = math.floor(one)
         yield from (whole, whole - 1, whole + 1)
     yield from ((low + high) // 2, 0, low + 1, high - 1)
+    yield from (low + int(share * (high - low)) for share in _SHARES)
 
 
 def _of_texts(column: Texts, constants: Sequence[Any]) -> Iterator[str]:

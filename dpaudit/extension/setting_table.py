@@ -283,7 +283,7 @@ class OwnSettings:
         Kind.RECORDS,
         Group.DATA,
         "The neighbour's file",
-        "some are made, by a relation",
+        "the worst one is looked for, by a relation",
         doors=_LINES | {Door.REPLAY},
     )
     relation: str | None = setting(
@@ -298,7 +298,7 @@ class OwnSettings:
         None,
         Kind.BOUNDS,
         Group.DATA,
-        "Of numbers in neighbours that are made; may be given for each column",
+        "Of numbers where neighbours are looked for; may be given for each column",
         doors=_OWN | {Door.REPLAY},
     )
     domain: Any = setting(
@@ -313,7 +313,7 @@ class OwnSettings:
         None,
         Kind.INTEGER,
         Group.EFFORT,
-        "Calls of a mechanism that look for the worst pair of a domain",
+        "Calls of a mechanism that look for the worst pair",
         "by trials or time",
         doors=_OWN | {Door.REPLAY},
     )

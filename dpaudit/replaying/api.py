@@ -9,15 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from numpy.random import default_rng
-
 import dpaudit._validate as check
 import dpaudit.records as records
 from dpaudit._references import stop_here
 from dpaudit.auditing.found_pairs import Effort, found_in, refuse_beside_domain
 from dpaudit.domains import domain_of
 from dpaudit.errors import InvalidArgument, MechanismError
-from dpaudit.execution import importable, stream
+from dpaudit.execution import importable
 from dpaudit.execution.failures import CannotTravel
 from dpaudit.execution.keeper import the_keeper
 from dpaudit.execution.pool import Crew
@@ -29,15 +27,15 @@ from dpaudit.laws.mechanism import name_of
 from dpaudit.laws.observed import Reading
 from dpaudit.laws.reaching import beyond_data_of
 from dpaudit.neighbours import Pair
-from dpaudit.neighbours.candidates import Bounds, candidates
 from dpaudit.neighbours.found import found_pair
+from dpaudit.neighbours.records import Bounds
 from dpaudit.replaying import processes, running
 from dpaudit.replaying.certificate import certificates_of
 from dpaudit.replaying.result import Replay, ReplayedCall, ReplayFinding
 from dpaudit.replaying.spending import Reason, Spending
 from dpaudit.watching.watch import Touch
 
-_MOST_PAIRS, _TRIALS = 12, 3_000  # of an audit whose search takes as long
+_TRIALS = 3_000  # of an audit whose search takes as long
 
 
 def replay(
@@ -68,8 +66,8 @@ def replay(
     mechanism
         As `dpaudit.audit` takes it, or ``"module:object"``.
     dataset, neighbour
-        As `dpaudit.audit` takes them; without a neighbour some are made, and the one is shown that
-        shows most.
+        As `dpaudit.audit` takes them; without a neighbour the worst pairs beside the dataset are
+        looked for, and the one is shown that shows most.
     domain, search_calls
         What datasets may be, as `dpaudit.audit` takes it: the worst pairs are looked for, with so
         many calls.
@@ -125,19 +123,24 @@ def replay(
     here = isolation or Isolation()
     with records.run(show_records), _reachable(folder):
         name = _name(_callable(mechanism))
-        if domain is None:
-            if dataset is None:
-                raise InvalidArgument("dataset", None, "records, or a domain in their place")
-            pairs = _pairs(dataset, neighbour, relation, bounds, seed)
-        else:
+        pairs = list[tuple[Pair[Any], str | None]]()
+        if domain is not None:
             refuse_beside_domain(neighbour=neighbour, bounds=bounds)
+        if neighbour is None:
             how = here, Reading(form, read)
             by_name = isinstance(mechanism, str)
-            placed = referred(str(mechanism), *how) if by_name else isolated(mechanism, *how)
-            effort = Effort(_TRIALS, calls=search_calls)
-            given = {"dataset": dataset, "effort": effort, "seed": seed}
-            found_pairs = found_in(placed, domain_of(domain), relation, **given)
+            found_pairs = found_in(
+                referred(str(mechanism), *how) if by_name else isolated(mechanism, *how),
+                None if domain is None else domain_of(domain),
+                relation,
+                dataset=dataset,
+                bounds=bounds,
+                effort=Effort(_TRIALS, calls=search_calls),
+                seed=seed,
+            )
             pairs = [(one.pair, one.edit) for one in found_pairs.candidates]
+        else:
+            pairs = [(found_pair(dataset, neighbour, relation)[0], None)]
         code, here = _placed(_callable(mechanism), here, name)
         task = running.Task(
             code=code,
@@ -182,19 +185,6 @@ def _name(mechanism: Any) -> str:
 
 def _reachable(folder: Path | None) -> AbstractContextManager[None]:
     return nullcontext() if folder is None else importable(folder)
-
-
-def _pairs(
-    dataset: Any, neighbour: Any, relation: Any, bounds: Bounds | None, seed: int
-) -> list[tuple[Pair[Any], str | None]]:
-    if neighbour is not None:
-        return [(found_pair(dataset, neighbour, relation)[0], None)]
-    if relation is None:
-        expected = "add-remove-record or replace-record, to make neighbours of the one dataset"
-        raise InvalidArgument("relation", None, expected)
-    rng = default_rng(stream(seed, "neighbours"))
-    made = candidates(dataset, relation, bounds=bounds, most=_MOST_PAIRS, rng=rng)
-    return [(one.pair, one.edit) for one in made]
 
 
 def _callable(mechanism: Any) -> Any:

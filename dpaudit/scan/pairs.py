@@ -17,11 +17,12 @@ from dpaudit.execution import stream
 from dpaudit.extension.package import Parameters, Subject
 from dpaudit.neighbours import Pair
 from dpaudit.neighbours.candidates import Candidate as Edited
-from dpaudit.neighbours.candidates import Given, candidates
+from dpaudit.neighbours.candidates import Given
 from dpaudit.neighbours.found import Declared, are_readable
 from dpaudit.neighbours.smaller import size_of
 from dpaudit.neighbours.tables import relation as relation_called
 from dpaudit.scan.values import expression
+from dpaudit.search.edits import candidates
 
 Family = Literal["ordinary", "new value", "missing value", "few records"]
 FAMILIES: tuple[Family, ...] = ("ordinary", "new value", "missing value", "few records")
@@ -56,10 +57,10 @@ class Candidate:
     def family(self) -> Family:
         """What was done to a record."""
         if self.given == "missing value":
-            return self.given
+            return "missing value"
         if min(_records(self.pair.dataset), _records(self.pair.neighbour)) <= _FEW:
             return "few records"
-        return self.given or "ordinary"
+        return "new value" if self.given == "new value" else "ordinary"
 
 
 def _records(dataset: Any) -> int:

@@ -89,14 +89,13 @@ def _groups(at: Place, some: Sequence[Unit], rng: Generator) -> Iterator[Place]:
 
 def _sizes(space: Space, at: Place) -> Iterator[Place]:
     """Yield pairs with one unit fewer or more, and with as few or as many as there may be."""
-    low, high = space.sizes
+    low, high = space.fewest, space.sizes[1]
     rest = (*at.units[: at.place], *at.units[at.place + 1 :])
-    low = max(1, low)
     for size in dict.fromkeys((len(at.units) - 1, len(at.units) + 1, low, high)):
         if low <= size <= high and size != len(at.units):
             kept = (rest * math.ceil(size / max(1, len(rest))))[: size - 1] if rest else ()
             fill = (at.units[at.place],) * (size - 1 - len(kept))
-            yield Place((at.units[at.place], *kept, *fill), 0, at.new)
+            yield at._replace(units=(at.units[at.place], *kept, *fill), place=0)
 
 
 def _near(space: Space, unit: Unit | None) -> Iterator[Unit]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Protocol
@@ -12,9 +12,11 @@ from numpy.random import Generator, default_rng
 from dpaudit.domains.domain import Domain
 from dpaudit.domains.layouts import Unit
 from dpaudit.errors import InvalidArgument
+from dpaudit.neighbours.cells import value_key
 from dpaudit.neighbours.tables import Relation
 from dpaudit.search import climbing, making
 from dpaudit.search.constants import constants_of
+from dpaudit.search.edits import Edit, of_new, of_old
 from dpaudit.search.showing import NOTHING, Kind, Shown, showing
 from dpaudit.search.space import Place, Space, space_of
 
@@ -37,12 +39,15 @@ class Found:
         What tells them apart, and how much as a number.
     moved
         How far centres of noise are apart, in scales.
+    edit
+        How it was made of a dataset that somebody has, in words, if it was.
     """
 
     place: Place
     kind: Kind
     size: float
     moved: float
+    edit: str | None = None
 
 
 @dataclass(frozen=True)
@@ -117,6 +122,15 @@ def search(
         return hunt.result()
 
 
+def key_of(value: Any) -> Any:
+    """Return what tells values apart: they themselves, unless records hold what has no hash."""
+    try:
+        hash(value)
+    except TypeError:
+        return value_key(value)
+    return value
+
+
 class Sight(Protocol):
     """What looks at pairs, and counts its calls."""
 
@@ -154,6 +168,8 @@ class Hunt:
         self.seen: dict[Any, Shown] = {}
         self.best: list[tuple[Shown, Place]] = []
         self.first: dict[Any, Any] = {}
+        self.idle: list[Place] = []
+        self.edits: dict[Any, str] = {}
 
     def calls_in(self, seconds: float) -> int:
         """Return how many calls take so long, a few at least, as the first ones show."""
@@ -165,17 +181,20 @@ class Hunt:
 
     def judge(self, place: Place) -> Shown:
         """Return what a pair shows; one that cannot be made shows nothing."""
-        if place not in self.seen:
-            self.seen[place] = self._judged(place)
-            if self.seen[place].size:
-                self.best.append((self.seen[place], place))
-        return self.seen[place]
+        key = key_of(place)
+        if key not in self.seen:
+            self.seen[key] = self._judged(place)
+            if self.seen[key].size:
+                self.best.append((self.seen[key], place))
+            else:
+                self.idle.append(place)
+        return self.seen[key]
 
     def _judged(self, place: Place) -> Shown:
-        build, known = self.space.layout.build, place.units
+        known = key_of(place.units)
         try:
-            neighbour = build(place.neighbour)
-            dataset = None if known in self.first else build(known)
+            neighbour = self.space.neighbour(place)
+            dataset = None if known in self.first else self.space.layout.build(place.units)
         except (TypeError, ValueError, OverflowError):
             return NOTHING  # no such record can stand in such a dataset
         if known not in self.first:
@@ -187,7 +206,8 @@ class Hunt:
     def result(self) -> Search:
         """Return what is found: of made pairs, and by ascent from the best."""
         made = int(_MADE * self.shows.most)
-        for place in making.in_turn(self.space, self.some, self.rng):
+        edited = [self._told(each(self.space, self.rng)) for each in (of_old, of_new)]
+        for place in making.in_turn(self.space, self.some, self.rng, made, edited):
             if self.shows.runs >= made:
                 break
             self.judge(place)
@@ -207,9 +227,15 @@ class Hunt:
             tuple(found), len(self.seen), self.shows.runs, self.shows.most, self.space.is_bounded
         )
 
+    def _told(self, edits: Iterator[Edit]) -> Iterator[Place]:
+        """Yield pairs of edits, of which the words are remembered."""
+        for one in edits:
+            self.edits.setdefault(key_of(one.place), one.words)
+            yield one.place
+
     def _any(self) -> Sequence[tuple[Shown, Place]]:
         """Return a pair that shows nothing, where none shows anything."""
-        return [(NOTHING, one) for one in self.seen if self._are_neighbours(one)][:1]
+        return [(NOTHING, one) for one in self.idle if self._are_neighbours(one)][:1]
 
     def _leaders(self, count: int) -> Sequence[tuple[Shown, Place]]:
         """Return the best pairs, one of each size that was seen."""
@@ -242,4 +268,4 @@ class Hunt:
         return True
 
     def _found(self, shown: Shown, place: Place) -> Found:
-        return Found(place, shown.kind, shown.size, shown.moved)
+        return Found(place, shown.kind, shown.size, shown.moved, self.edits.get(key_of(place)))

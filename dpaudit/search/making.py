@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from itertools import chain, zip_longest
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice, zip_longest
 from typing import Any
 
 from numpy.random import Generator
@@ -13,7 +13,7 @@ from dpaudit.domains.layouts import Record, Unit
 from dpaudit.neighbours.cells import value_key
 from dpaudit.search.space import Place, Space
 
-_UNITS, _COMBINED, _RANDOM = 24, 4, 4
+_UNITS, _COMBINED, _RANDOM, _EDITS = 24, 4, 4, 6
 
 
 def units(space: Space, rng: Generator) -> list[Unit]:
@@ -73,9 +73,7 @@ def _random(space: Space, rng: Generator) -> Record:
 
 def sizes(space: Space) -> list[int]:
     """Return sizes of datasets that are worth a try."""
-    low, high = space.sizes
-    if space.removes:
-        low = max(1, low)
+    low, high = space.fewest, space.sizes[1]
     middle = min(high, max(low, 3))
     return list(dict.fromkeys((middle, low, high, min(high, low + 1))))
 
@@ -129,6 +127,7 @@ def places(
     The further one is another for each dataset, by its number: so every place has its turn.
     """
     seen, size = set[Any](), len(dataset)
+    is_made = space.is_stated and number >= len(space.starts)
     for place in dict.fromkeys((*_odd(dataset), number % max(1, size), 0, size // 2, size - 1)):
         if 0 <= place < size:
             opposite = [_opposite(space, dataset[place])] if len(space.special) > 1 else []
@@ -136,7 +135,7 @@ def places(
                 key = (place, value_key(new))
                 if key not in seen:
                     seen.add(key)
-                    yield Place(dataset, place, new)
+                    yield Place(dataset, place, new, is_made)
 
 
 def _odd(dataset: tuple[Unit, ...]) -> list[int]:
@@ -145,23 +144,28 @@ def _odd(dataset: tuple[Unit, ...]) -> list[int]:
     return [place for place, unit in enumerate(dataset) if often[id(unit)] == 1 < len(often)][:1]
 
 
-def in_turn(space: Space, some: list[Unit], rng: Generator) -> Iterator[Place]:
-    """Yield pairs: of every dataset the first two, then of every one the next two, and so on."""
-    made = enumerate(datasets(space, some, rng))
-    waiting = [places(space, one, some, number) for number, one in made]
+def in_turn(
+    space: Space,
+    some: list[Unit],
+    rng: Generator,
+    most: int,
+    edited: Sequence[Iterator[Place]] = (),
+) -> Iterator[Place]:
+    """Yield pairs: of every dataset the first two, then of every one the next two, and so on.
+
+    Those that were made of the dataset that somebody has come first, a few more at a time. Of no
+    more datasets than ``most`` is any pair made.
+    """
+    made = enumerate(islice(datasets(space, some, rng), most))
+    waiting = [
+        *((one, _EDITS) for one in edited),
+        *((places(space, one, some, number), 2) for number, one in made),
+    ]
     while waiting:
         left = []
-        for one in waiting:
-            taken = list(_take(one, 2))
+        for one, count in waiting:
+            taken = list(islice(one, count))
             yield from taken
-            if len(taken) == 2:
-                left.append(one)
+            if len(taken) == count:
+                left.append((one, count))
         waiting = left
-
-
-def _take(items: Iterator[Place], count: int) -> Iterator[Place]:
-    for _ in range(count):
-        try:
-            yield next(items)
-        except StopIteration:
-            return

@@ -12,9 +12,9 @@ from dpaudit.domains.domain import Domain
 from dpaudit.domains.layouts import Layout, Record, Unit
 from dpaudit.domains.special import special_values
 from dpaudit.errors import InvalidArgument, Shown
-from dpaudit.neighbours.candidates import records_of
 from dpaudit.neighbours.cells import value_key
 from dpaudit.neighbours.found import chosen_relation
+from dpaudit.neighbours.records import records_of
 from dpaudit.neighbours.tables import Pair, Relation
 
 _REPLACING = ("replace-record", "replace-user", "replace-cell", "replace-label", "add-remove-edge")
@@ -25,12 +25,14 @@ RELATIONS = (*_REPLACING, *_REMOVING)
 class Place(NamedTuple):
     """A pair: units, the place in which the neighbour differs, and what it has there.
 
-    ``new`` is None where the neighbour lacks the unit.
+    ``new`` is None where the neighbour lacks the unit. ``is_made`` says that every value follows
+    from what somebody states and from code, and none from records.
     """
 
     units: tuple[Unit, ...]
     place: int
     new: Unit | None
+    is_made: bool = False
 
     @property
     def neighbour(self) -> tuple[Unit, ...]:
@@ -73,6 +75,18 @@ class Space:
         return self.relation.name in _REMOVING
 
     @property
+    def is_stated(self) -> bool:
+        """Whether special values follow from what somebody states, and from no record."""
+        start = self.layout.start
+        return start is not None and start.is_of_bounds
+
+    @property
+    def fewest(self) -> int:
+        """The fewest units of the larger dataset: its neighbour, too, has as many as it may."""
+        low, high = self.sizes
+        return max(1, low + 1 if self.removes and low < high else low)
+
+    @property
     def columns(self) -> tuple[int, ...]:
         """The columns in which a neighbour's unit may differ."""
         labels = self.layout.labels
@@ -102,10 +116,22 @@ class Space:
                 return ((*record[:n], there[n], *record[n + 1 :]),)
         return unit
 
+    def neighbour(self, place: Place) -> Any:
+        """Return the neighbour, whose rows keep their labels where the dataset's have some."""
+        if self.layout.start is None:
+            return self.layout.build(place.neighbour)
+        without = place.place if place.new is None else None
+        return self.layout.build(place.neighbour, without)
+
     def pair(self, place: Place) -> Pair[Any]:
         """Return the two datasets of a pair, which checks itself."""
-        build = self.layout.build
-        return Pair(build(place.units), build(place.neighbour), self.relation)
+        return Pair(self.layout.build(place.units), self.neighbour(place), self.relation)
+
+    def oriented(self, place: Place) -> Pair[Any]:
+        """Return the pair so that the dataset that somebody has stands first where it is in it."""
+        pair, start = self.pair(place), self.layout.start
+        grew = start is not None and len(place.units) > len(start.units)
+        return pair.swapped() if grew else pair
 
     def record(self, cells: Sequence[Any]) -> Record:
         """Return a record that the domain allows."""
@@ -137,6 +163,8 @@ def space_of(
     """
     named = _relation(domain, relation)
     layout, starts = domain.layout, [_units(one) for one in domain.examples]
+    if layout.start is not None:
+        starts = [layout.start.units]
     if dataset is not None:
         starts = [_checked(domain, layout, dataset), *starts]
     special = tuple(tuple(special_values(column, constants)) for column in layout.columns)

@@ -191,13 +191,16 @@ def test_whether_anybody_says_how_large_numbers_may_be(given, bounded):
     assert Domain(**given).is_bounded is bounded
 
 
+SIXTEENTHS = [n / 16 for n in range(1, 16, 2)]
+
+
 @pytest.mark.parametrize(
     ("column", "constants", "expected"),
     [
-        (Numbers(low=0, high=1), [], [0, 1, 0.5]),
-        (Numbers(low=-2, high=2), [], [-2, 2, 0, 1, -1]),
-        (Integers(low=0, high=9), [], [0, 9, 4, 1, 8]),
-        (Integers(low=0, high=9), [5, 40], [0, 9, 5, 4, 6, 1, 8]),
+        (Numbers(low=0, high=1), [], [0, 1, 0.5, *SIXTEENTHS]),
+        (Numbers(low=-2, high=2), [], [-2, 2, 0, 1, -1, *(4 * one - 2 for one in SIXTEENTHS)]),
+        (Integers(low=0, high=9), [], [0, 9, 4, 1, 8, 2, 3, 5, 6, 7]),
+        (Integers(low=0, high=9), [5, 40], [0, 9, 5, 4, 6, 1, 8, 2, 3, 7]),
         (Booleans(), [], [False, True]),
         (Booleans(missing=True), [], [False, True, None]),
         (Categories(values=tuple(range(100))), [77, 400], [0, 77, *range(1, 12), 99]),

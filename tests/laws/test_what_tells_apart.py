@@ -20,9 +20,9 @@ from dpaudit.laws.layout import Parted, counted, layout_of
 from dpaudit.laws.observations import parts
 from dpaudit.laws.observed import Reading, as_mechanism
 from dpaudit.neighbours import ADD_REMOVE_RECORD, REPLACE_RECORD
-from dpaudit.neighbours.candidates import candidates
 from dpaudit.neighbours.cells import value_key
 from dpaudit.neighbours.found import found_pair
+from dpaudit.search.edits import candidates
 
 
 class Answer(enum.Enum):

@@ -7,8 +7,8 @@ from numpy.random import default_rng
 
 import dpaudit
 from dpaudit.errors import InvalidArgument
-from dpaudit.neighbours.candidates import candidates
 from dpaudit.neighbours.found import found_pair
+from dpaudit.search.edits import candidates
 
 AGES = np.array([31.0, 44.0, 44.0, 52.0, 75.0])
 FRAME = pd.DataFrame({"town": ["x", "x", "x", "y"], "age": [31.0, 44.0, 52.0, 60.0]})
@@ -109,8 +109,7 @@ def test_the_worst_neighbour_of_a_planted_leak_is_found(name):
     mechanism, data, relation = PLANTED[name]
     result = dpaudit.audit(mechanism, data, relation=relation, epsilon=1.0, trials=3000)
     assert result.verdict == "refuted", result.reason
-    assert result.pair_search.candidates > 2
-    assert any(note.startswith("The neighbour: ") for note in result.notes)
+    assert any("found by a search that looked at" in note for note in result.notes)
 
 
 @pytest.mark.parametrize("labels", [np.array([0.0, 1.0, 1.0]), pd.Series([0.0, 1.0, 1.0])])

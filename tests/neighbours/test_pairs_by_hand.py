@@ -22,15 +22,6 @@ from dpaudit.neighbours import (
     compare,
     relation,
 )
-from dpaudit.neighbours.candidates import (
-    _is_missing,
-    _numeric_columns,
-    _places,
-    _special,
-    _unseen,
-    candidates,
-    records_of,
-)
 from dpaudit.neighbours.cells import (
     added_record,
     cells,
@@ -53,8 +44,16 @@ from dpaudit.neighbours.found import (
     found_pair,
     is_usual,
 )
+from dpaudit.neighbours.records import (
+    _numeric_columns,
+    is_missing,
+    records_of,
+    standing_out,
+    unseen,
+)
 from dpaudit.neighbours.smaller import shared_records, size_of
 from dpaudit.records import showing
+from dpaudit.search.edits import candidates
 
 
 def coded(dataset, neighbour):
@@ -470,7 +469,8 @@ def test_what_stands_out_is_removed():
     ],
 )
 def test_what_is_the_only_one_of_its_value_stands_out(data, single):
-    found = list(_special(records_of(data)))
+    read = records_of(data)
+    found = list(standing_out(read.rows, read.numeric, read.names))
     assert [k for what, k in found if what.startswith("the only record")] == single
     assert found[-2:] == [("the last record", len(data) - 1), ("the first record", 0)]
 
@@ -520,10 +520,10 @@ def test_only_so_many_and_no_neighbour_twice_nor_the_dataset_itself():
     with pytest.raises(InvalidArgument, match="without such neighbours"):
         edits([5, 5], "replace-record")
     with pytest.raises(InvalidArgument, match="relation"):
-        edits([1, 2], "replace-cell")
+        edits([1, 2], "replace-column")
 
 
-def testrows_of_a_table_keep_their_labels():
+def test_rows_of_a_table_keep_their_labels():
     frame = pd.DataFrame({"x": [1, 2, 9]}, index=["p", "q", "r"])
     made = edits(frame, "add-remove-record", most=99)
     removed = made["the record with the largest value removed"].pair.neighbour
@@ -536,13 +536,6 @@ def testrows_of_a_table_keep_their_labels():
         0,
         1,
     ]
-
-
-def test_places_are_those_of_records_that_were_there():
-    before = [[1], [2], [3]]
-    assert _places(before, [before[0], before[2]]) == [0, 2]
-    assert _places(before, [*before, [9]]) == [0, 1, 2, None]
-    assert _places(before, [[7], before[1], before[2]]) == [0, 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -574,10 +567,12 @@ def test_numbers_that_doubles_reach_are_numeric(column, numeric):
     ],
 )
 def test_a_value_that_no_record_has(column, new):
-    assert _unseen(column) == new
+    assert unseen(column) == new
 
 
-@pytest.mark.parametrize(("value", "missing"), [(None, True), (math.nan, True), (0, False)])
+@pytest.mark.parametrize(
+    ("value", "missing"), [(None, True), (math.nan, True), (pd.NA, True), (0, False)]
+)
 def test_what_is_missing_is_none_or_not_itself(value, missing):
-    assert _is_missing(value) is missing
-    assert not _is_missing(np.array([math.nan]))
+    assert is_missing(value) is missing
+    assert not is_missing(np.array([math.nan]))

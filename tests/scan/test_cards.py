@@ -13,8 +13,9 @@ from numpy.random import default_rng
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.package import Claimed, Package, Parameters, Subject
 from dpaudit.extension.registry import PACKAGES
-from dpaudit.neighbours.candidates import Candidate, candidates
+from dpaudit.neighbours.candidates import Candidate
 from dpaudit.scan.pairs import made as pairs_of
+from dpaudit.search.edits import candidates
 
 CARDS = [PACKAGES.get(name) for name in PACKAGES]
 SUBJECTS = [(card, subject) for card in CARDS for subject in card.subjects]

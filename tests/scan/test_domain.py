@@ -9,7 +9,6 @@ import pytest
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.package import Claimed, MadePair, Subject
 from dpaudit.guarantees.kinds import PureDP
-from dpaudit.neighbours.candidates import candidates
 from dpaudit.scan.bench import Bench, Installed
 from dpaudit.scan.corners import CORNERS, corner_pairs
 from dpaudit.scan.events import Event
@@ -17,6 +16,7 @@ from dpaudit.scan.finding import claimed_of
 from dpaudit.scan.pairs import made
 from dpaudit.scan.probe import parts
 from dpaudit.scan.reproduction import _Case, _rounder_setting, _Study, claim_of
+from dpaudit.search.edits import candidates
 from tests.scan.samples import finding
 
 CLAIM = Claimed(epsilon=1.0, where="docstring")

@@ -1,0 +1,128 @@
+"""What datasets may be beside one that somebody has: of its kind and, about, of as many records.
+
+Where bounds are stated, numbers lie between them. Elsewhere the range of one dataset says little of
+what others hold: numbers go further, as far as their sign and their type allow, and other columns
+hold a value that no record has.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from dpaudit.domains.columns import Column, Integers, Numbers, Seen
+from dpaudit.domains.layouts import Layout, Start, Unit
+from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.neighbours.cells import value_key
+from dpaudit.neighbours.records import Bounds, Ends, Rows, is_missing, records_of, unseen
+
+_FAR, _TIMES = 1e6, 10  # how far numbers go of which nothing is known, at least; of the largest
+_EXACT = 2**53
+
+
+def layout_around(dataset: Any, bounds: Bounds | None, *, missing: bool) -> Layout:
+    """Return the layout of datasets beside one.
+
+    Parameters
+    ----------
+    dataset
+        An array, a table of pandas, a list, or features with labels.
+    bounds
+        Of numbers: ``(low, high)``, or that by column.
+    missing
+        Whether numbers may be missing; where the dataset lacks one, they may.
+
+    Raises
+    ------
+    InvalidArgument
+        The dataset is nothing of the kind, or bounds are none.
+    """
+    read = records_of(dataset)
+    _refuse_unknown(bounds, read.names)
+    parts = [_column(read, n, bounds, missing) for n in range(len(read.names))]
+    units = tuple((tuple(map(_plain, row, read.numeric)),) for row in read.rows)
+    start = Start(
+        units,
+        tuple(found for _, found, _ in parts),
+        tuple(is_stated for _, _, is_stated in parts),
+    )
+
+    def build(made: Sequence[Unit], without: int | None = None) -> Any:
+        """Return a dataset; ``without`` is the place that one of a neighbour's records has not."""
+        if len(made) == len(units) and all(map(operator.is_, made, units)):
+            return dataset
+        records = list(map(list, chain.from_iterable(made)))
+        count = len(records) + (without is not None)
+        places = [place if place < len(units) else None for place in range(count)]
+        if without is not None:
+            places.pop(without)
+        return read.again(records, places)
+
+    columns = tuple(column for column, _, _ in parts)
+    return Layout(read.names, columns, build, labels=read.labels, start=start)
+
+
+def _refuse_unknown(bounds: Bounds | None, names: Sequence[Any]) -> None:
+    known = set(map(str, names))
+    named = map(str, bounds) if isinstance(bounds, Mapping) else ()
+    if unknown := [one for one in named if one not in known]:
+        raise InvalidArgument("bounds", Shown(", ".join(unknown)), "columns of the dataset")
+
+
+def _column(
+    read: Rows, place: int, bounds: Bounds | None, missing: bool
+) -> tuple[Column, Ends | None, bool]:
+    """Return what a column may hold, the range of its numbers, and whether that was stated."""
+    column = [row[place] for row in read.rows]
+    lacks = missing or any(map(is_missing, column))
+    if not read.numeric[place]:
+        return _of_values(column, lacks and place != read.labels), None, False
+    present = [one for one in column if not is_missing(one) and math.isfinite(one)]
+    found = (min(present, default=0.0), max(present, default=0.0))
+    given = _of_column(bounds, read.names[place])
+    whole = all(type(one) is int for one in present) and bool(present)
+    low, high = _far(found, read.ends[place]) if given is None else given
+    return _of_numbers(low, high, whole, lacks), found, given is not None
+
+
+def _plain(value: Any, is_number: bool) -> Any:
+    """Return a value; what pandas calls NA, of which no two are equal, as others call it."""
+    if type(value).__name__ != "NAType":
+        return value
+    return math.nan if is_number else None
+
+
+def _of_column(bounds: Bounds | None, name: Any) -> Any:
+    """Return the bounds of a column; a file of audits names columns in text alone."""
+    if not isinstance(bounds, Mapping):
+        return bounds
+    return bounds.get(name, bounds.get(str(name)))
+
+
+def _of_numbers(low: float, high: float, whole: bool, missing: bool) -> Column:
+    if whole and math.ceil(low) <= math.floor(high) and max(abs(low), abs(high)) <= _EXACT:
+        return Integers(missing=missing, low=math.ceil(low), high=math.floor(high))
+    return Numbers(missing=missing, low=low, high=high)
+
+
+def _far(found: Ends, ends: Ends | None) -> Ends:
+    """Return how far numbers go: no number is negative where none that is there is."""
+    low, high = found
+    far = max(_FAR, min(_TIMES * max(abs(low), abs(high)), 1e300))
+    least, most = ends or (-math.inf, math.inf)
+    lowest = max(-far, least) if low < 0 else 0.0
+    highest = min(far, most) if high > 0 or low == 0 else 0.0
+    return min(lowest, low), max(highest, high)
+
+
+def _of_values(column: Sequence[Any], missing: bool) -> Seen:
+    """Return the values of a column, each once, and one that is none of them."""
+    present = [one for one in column if not is_missing(one)]
+    different = list({value_key(one): one for one in present}.values())
+    other = unseen(column)
+    if other is None:
+        return Seen(missing=missing, values=tuple(different))
+    return Seen(missing=missing, values=(*different, other), has_other=True)
