@@ -6,6 +6,7 @@ Plain, as all of this folder.
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -120,12 +121,29 @@ def _scale(one: Call) -> Any:
     return one.scale
 
 
+def _over_of_numbers(one: Any, other: Any, scale: Any, factor: Any) -> float | None:
+    """Return how many scales two finite numbers are apart, None where that needs more care."""
+    try:
+        apart = abs(float(one) - float(other))
+        unit = abs((1.0 if scale is None else float(scale)) * float(factor))
+    except (TypeError, ValueError, OverflowError):
+        return None
+    if not apart < math.inf or not 0 < unit < math.inf:
+        return None
+    over = apart / unit
+    return over if over < math.inf else None
+
+
 def _same(one: Any, other: Any) -> Any:
     """Return which numbers are the same; one that is missing on both sides is."""
     return (one == other) | (np.isnan(one) & np.isnan(other))
 
 
 def _over(one: Any, other: Any, scale: Any, factor: Any, squared: bool) -> float | None:
+    if all(np.shape(given) == () for given in (one, other, scale, factor)):
+        moved = _over_of_numbers(one, other, scale, factor)
+        if moved is not None:
+            return moved
     try:
         here, there = np.asarray(one, dtype=float), np.asarray(other, dtype=float)
         with np.errstate(invalid="ignore"):

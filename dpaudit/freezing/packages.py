@@ -43,7 +43,7 @@ def _wrap(kind: Any, method: str, package: str, undo: list[Callable[[], None]]) 
             return original(self, *given, **named)
         title = f"{package}.{type(self).__name__}"
         said = {name: _number(getattr(self, name, None)) for name in _SAID}
-        call, _ = recorder.begin(state, OWN, title, f"{title}.{method}", ())
+        call = recorder.begin(state, OWN, title, f"{title}.{method}", ())
         call.declared = {name: one for name, one in said.items() if one is not None}
         state.parents.append(call.index)
         try:

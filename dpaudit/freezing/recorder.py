@@ -9,12 +9,14 @@ A *probe* below 0 asks for draws that are far out instead, to see what no noise 
 from __future__ import annotations
 
 import copy
+import math
 import threading
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,7 @@ _DEEPEST = 40.0  # scales of inverted noise, beyond which a uniform draw is at i
 # The classes as they were before anything was patched.
 Generator, PCG64, SeedSequence = np.random.Generator, np.random.PCG64, np.random.SeedSequence
 _MOST_CALLS = 200_000
+_SMALL = 64  # numbers of a draw that is remembered
 _PATIENCE = 2_000  # calls of a run whose draws are far out, the others are ordinary
 
 
@@ -182,8 +185,8 @@ OWN = Stream()
 
 def begin(
     state: State, stream: Stream, kind: str, name: str, shape: tuple[int, ...], **given: Any
-) -> tuple[Call, Any]:
-    """Return a new call of the run, and the generator of its frozen draw."""
+) -> Call:
+    """Return a new call of the run."""
     calls = state.run.calls
     if len(calls) >= _MOST_CALLS:
         raise TooMany(f"more than {_MOST_CALLS} calls of random primitives")
@@ -199,7 +202,7 @@ def begin(
     if state.loading and not tracked.in_library():
         call.parameters["by"] = "user"
     calls.append(call)
-    return call, state.fresh(key)
+    return call
 
 
 _STANDARD = {
@@ -211,6 +214,18 @@ _STANDARD = {
     "logistic": lambda g, shape: g.logistic(size=shape),
     "cauchy": lambda g, shape: g.standard_cauchy(shape),
 }
+
+
+def frozen(state: State, kind: str, shape: tuple[int, ...], key: str) -> Any:
+    """Return the frozen draw of a law with location and scale."""
+    if state.far or state.run.seed < 0 or math.prod(shape) > _SMALL:
+        return standard(state, kind, state.fresh(key), shape, key)
+    return _small_draw(state.run.seed, kind, shape, key).copy()
+
+
+@lru_cache(maxsize=4096)  # a search runs with the same noise a thousand times
+def _small_draw(seed: int, kind: str, shape: tuple[int, ...], key: str) -> Any:
+    return np.asarray(_STANDARD[kind](State(seed).fresh(key), shape))
 
 
 def standard(state: State, kind: str, fresh: Any, shape: tuple[int, ...], key: str = "") -> Any:
@@ -246,8 +261,8 @@ def located(
     whole = own if shape is None else shape
     location, scale = tracked.plain(location), tracked.plain(scale)
     given = {"location": np.array(location, float), "scale": np.array(scale, float)}
-    call, fresh = begin(state, stream, kind, name, whole, **given)
-    call.draw = standard(state, kind, fresh, whole, call.key)
+    call = begin(state, stream, kind, name, whole, **given)
+    call.draw = frozen(state, kind, whole, call.key)
     value = np.asarray(location + scale * call.draw, dtype=float)
     return call, tracked.remembering(value if value.ndim else float(value), call, location)
 
@@ -263,9 +278,9 @@ def opaque(
 ) -> Any:
     """Return what another primitive draws, from frozen bits; its parameters go through."""
     words = {key: described(value) for key, value in parameters.items()}
-    call, fresh = begin(state, stream, kind, name, shape, parameters=words)
+    call = begin(state, stream, kind, name, shape, parameters=words)
     with hidden(state):
-        value = draw(fresh)
+        value = draw(state.fresh(call.key))
     numbers = (
         np.asarray(value) if isinstance(value, int | float | np.ndarray | np.generic) else None
     )

@@ -68,6 +68,8 @@ def choice_size(run: Run, output: Output, other: Run) -> tuple[float, float] | N
 
     None where an output is no choice among noisy scores that both runs show.
     """
+    if not _may_choose(output):
+        return None
     here, there = scores(run), scores(other)
     if here is None or there is None or here[0].shape != there[0].shape:
         return None
@@ -76,11 +78,15 @@ def choice_size(run: Run, output: Output, other: Run) -> tuple[float, float] | N
     return (max(losses) + _OF_MOVEMENT * moved, moved) if losses else None
 
 
+def _may_choose(output: Output) -> bool:
+    """Return whether an output is one whole number, or one text."""
+    whole = all(float(number).is_integer() for number in output.numbers)
+    return whole and len(output.numbers) + len(output.texts) == 1
+
+
 def _signs(centres: Array, noises: Array, output: Output) -> tuple[int, ...]:
     """Return 1 where the largest was chosen, -1 where the least was; a text may be of either."""
     if not output.numbers:
-        return (1, -1) if len(output.texts) == 1 else ()
-    if len(output.numbers) > 1 or output.texts:
-        return ()
+        return (1, -1)
     noisy = {1: np.argmax(centres + noises), -1: np.argmin(centres + noises)}
     return tuple(sign for sign, item in noisy.items() if output.numbers[0] == item)
