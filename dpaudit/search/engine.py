@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, zip_longest
 from time import monotonic
 from typing import Any, Protocol
 
@@ -23,6 +24,7 @@ from dpaudit.search.space import Place, Space, space_of
 CALLS = 2_000
 _MADE = 0.5  # of the calls, for pairs that are made
 _CLIMBED = 3
+_MANY = 12  # pairs of either kind that somebody else has to rank
 _TIMED, _LEAST = 2, 20  # datasets that show a pace; calls that are made in any case
 _REMEMBERED = 128  # datasets, of which pairs are looked at in turn
 
@@ -136,6 +138,7 @@ class Sight(Protocol):
 
     runs: int
     most: int
+    is_blind: bool | None
 
     @property
     def is_over(self) -> bool:
@@ -169,7 +172,7 @@ class Hunt:
         self.best: list[tuple[Shown, Place]] = []
         self.first: dict[Any, Any] = {}
         self.idle: list[Place] = []
-        self.edits: dict[Any, str] = {}
+        self.edits: dict[Any, Edit] = {}
 
     def calls_in(self, seconds: float) -> int:
         """Return how many calls take so long, a few at least, as the first ones show."""
@@ -230,7 +233,7 @@ class Hunt:
     def _told(self, edits: Iterator[Edit]) -> Iterator[Place]:
         """Yield pairs of edits, of which the words are remembered."""
         for one in edits:
-            self.edits.setdefault(key_of(one.place), one.words)
+            self.edits.setdefault(key_of(one.place), one)
             yield one.place
 
     def _any(self) -> Sequence[tuple[Shown, Place]]:
@@ -248,7 +251,12 @@ class Hunt:
         return list(different.values())
 
     def _kept(self) -> Sequence[tuple[Shown, Place]]:
-        """Return the best pair of each kind, and the one whose centres moved most."""
+        """Return the best pair of each kind, and the one whose centres moved most.
+
+        Where nothing is seen but a few outputs, there are many, for somebody to rank on more.
+        """
+        if self.shows.is_blind:
+            return self._many()
         ranked = sorted(self.best, key=lambda one: (-one[0].size, len(one[1].units)))
         moved = sorted(ranked, key=lambda one: -one[0].moved)
         different = dict[str, tuple[Shown, Place]]()
@@ -260,6 +268,13 @@ class Hunt:
         further = best is not None and best[0].moved > max(one[0].moved for one in kept)
         return [*kept, best] if best is not None and further else kept
 
+    def _many(self) -> Sequence[tuple[Shown, Place]]:
+        """Return the best pairs and the first edits of the dataset that somebody has, in turn."""
+        edited = [(self.seen.get(key, NOTHING), one.place) for key, one in self.edits.items()]
+        both = chain.from_iterable(zip_longest(self._leaders(_MANY), edited[:_MANY]))
+        different = {key_of(one[1]): one for one in both if one is not None}
+        return [one for one in different.values() if self._are_neighbours(one[1])]
+
     def _are_neighbours(self, place: Place) -> bool:
         try:
             self.space.pair(place)
@@ -268,4 +283,5 @@ class Hunt:
         return True
 
     def _found(self, shown: Shown, place: Place) -> Found:
-        return Found(place, shown.kind, shown.size, shown.moved, self.edits.get(key_of(place)))
+        edit = self.edits.get(key_of(place))
+        return Found(place, shown.kind, shown.size, shown.moved, edit and edit.words)

@@ -59,6 +59,8 @@ class _First(NamedTuple):
 class _Measure:
     """Looks at pairs: how far a query moves, less what rounding explains."""
 
+    is_blind: bool | None = False
+
     def __init__(self, query: Callable[[Any], Any], norm: Norm, most: int) -> None:
         self.query, self.norm, self.most, self.runs = query, norm, most, 0
 

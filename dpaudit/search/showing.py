@@ -73,6 +73,9 @@ class Showing:
     warns, raises
         Whether warnings and exceptions are looked at; else a pair on which code raises shows
         nothing.
+    is_blind
+        Whether outputs differ though the noise is the same: it comes from elsewhere. None before
+        any run.
     """
 
     call: Function
@@ -80,6 +83,7 @@ class Showing:
     warns: bool = False
     raises: bool = False
     runs: int = 0
+    is_blind: bool | None = None
 
     @property
     def is_over(self) -> bool:
@@ -95,6 +99,8 @@ class Showing:
         """Return what runs with two noises show of a dataset."""
         run, other = (self.run(dataset, noise) for noise in _NOISES)
         one, then = _output(run), _output(other)
+        if self.is_blind is None and not run.error:
+            self.is_blind = not _same(one, _output(self.run(dataset)))
         fixed = _unchanged(_values(one), _values(then))
         return First(dataset, run, one, fixed, _spread(run, one, then))
 
@@ -107,6 +113,8 @@ class Showing:
         warned = self.warns and first.run.warned != there.warned
         if warned or _differ(first.run, there) or first.output.structure != output.structure:
             return self._of_structure(first, neighbour)
+        if self.is_blind:
+            return self._by_outputs(first.dataset, neighbour)
         chosen = choice_size(first.run, first.output, there)
         size, moved = chosen or (movement(first.run, there),) * 2
         if _same(first.output, output):

@@ -115,9 +115,9 @@ def noisy_sum(scale):
     return release
 
 
-def looked_for(function, data, relation="replace-record", bounds=(0, 1), trials=600, seed=0):
+def looked_for(function, data, relation="replace-record", bounds=(0, 1), trials=600, calls=None):
     placed = isolated(function, Isolation(in_process=True))
-    given = {"dataset": data, "bounds": bounds, "effort": Effort(trials), "seed": seed}
+    given = {"dataset": data, "bounds": bounds, "effort": Effort(trials, calls=calls), "seed": 0}
     return found_in(placed, None, relation, **given)
 
 
@@ -322,3 +322,23 @@ def test_records_that_have_no_hash_are_looked_at():
     domain = domain_around([[1, 2], [3], [4, 5, 6]], "replace-record")
     found = search(release, domain, "replace-record", calls=200).found[0]
     assert found.moved == 4
+
+
+def from_the_device():
+    """Return noise that nothing intercepts."""
+    with open("/dev/urandom", "rb") as device:
+        u = int.from_bytes(device.read(7), "big") / 2**56 - 0.5
+    return float(-np.sign(u) * np.log1p(-2 * abs(u)))
+
+
+def test_where_no_noise_is_intercepted_many_pairs_are_ranked_on_outputs():
+    def release(data):
+        return float(data.max()) + 0.01 * from_the_device()
+
+    found = looked_for(release, np.linspace(0.3, 0.7, 5), trials=6000, calls=400)
+    moved = [abs(one.pair.dataset.max() - one.pair.neighbour.max()) for one in found.candidates]
+    assert len(moved) > 12
+    assert max(moved) > 0.9
+    assert sum("largest value" in one.edit for one in found.candidates) == 1
+    few = looked_for(release, np.linspace(0.3, 0.7, 5), trials=400)
+    assert len(few.candidates) == 4
