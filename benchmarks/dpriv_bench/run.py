@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import platform
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import dpaudit
+from benchmarks._processor import processor_seconds
 from benchmarks.dpriv_bench import page
 from benchmarks.dpriv_bench.functions import VARIANTS
 from benchmarks.dpriv_bench.questions import ADDITIVE, MECHANISMS, RECORDS, Question, questions
@@ -55,20 +55,6 @@ class Row:
     lower: float
     seconds: float
     why: str = ""
-
-
-def processor_seconds(process: int | str = "self") -> float:
-    """Return what a process, those it started, and theirs have taken of a processor (Linux)."""
-    folder = Path("/proc") / str(process)
-    try:
-        taken = (folder / "stat").read_text().rpartition(")")[2].split()[11:15]
-        started = [
-            one for task in folder.glob("task/*/children") for one in task.read_text().split()
-        ]
-    except OSError:  # it ended meanwhile: its parent has its time
-        return 0.0
-    own = sum(map(int, taken)) / os.sysconf("SC_CLK_TCK")
-    return own + sum(map(processor_seconds, started))
 
 
 def audited(name: str, question: Question, options: Options, why: str = "") -> Row:

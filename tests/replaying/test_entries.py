@@ -8,9 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
+import dpaudit
 from dpaudit.errors import InvalidArgument
 from dpaudit.replaying import certificate
-from dpaudit.replaying.api import _MOST_PAIRS, _pairs, _reachable
+from dpaudit.replaying.api import _reachable
 from dpaudit.replaying.entries import entries_of
 from dpaudit.replaying.result import Replay, ReplayFinding
 from dpaudit.replaying.spending import Spending
@@ -157,26 +158,6 @@ def test_a_folder_is_imported_from_while_a_replay_needs_it(tmp_path):
         sys.modules.pop("module_of_a_replay", None)
 
 
-def test_a_pair_is_looked_at_in_the_order_in_which_it_was_given():
-    ((pair, edit),) = _pairs([1.0, 2.0], [1.0, 5.0], None, None, 0)
-    assert (pair.dataset, pair.neighbour, edit) == ([1.0, 2.0], [1.0, 5.0], None)
-    assert pair.relation.name == "replace-record"
-    ((pair, _),) = _pairs([1.0, 2.0], [1.0], None, None, 0)
-    assert (pair.dataset, pair.neighbour) == ([1.0, 2.0], [1.0])
-    assert pair.relation.name == "add-remove-record"
-
-
-def test_neighbours_are_made_under_a_relation_that_is_said():
-    made = _pairs([0.5, 1.0], None, "replace-record", (0.0, 1.0), 0)
-    assert made
-    assert len(made) <= _MOST_PAIRS
-    for pair, edit in made:
-        assert pair.dataset == [0.5, 1.0]
-        assert len(pair.neighbour) == 2
-        assert edit
-    again = _pairs([0.5, 1.0], None, "replace-record", (0.0, 1.0), 0)
-    assert [(pair.neighbour, edit) for pair, edit in made] == [
-        (pair.neighbour, edit) for pair, edit in again
-    ]
+def test_a_dataset_alone_needs_a_relation():
     with pytest.raises(InvalidArgument, match="relation"):
-        _pairs([0.5, 1.0], None, None, None, 0)
+        dpaudit.replay(lambda data, rng: sum(data) + rng.normal(), [0.5, 1.0], epsilon=1.0)
