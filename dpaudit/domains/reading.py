@@ -10,9 +10,11 @@ from numpy.random import Generator
 
 from dpaudit.domains.columns import Schema
 from dpaudit.domains.domain import Domain
+from dpaudit.domains.generation import examples_of
 from dpaudit.errors import InvalidArgument, Shown
 
 _FIELDS = tuple(field.name for field in dataclasses.fields(Domain))
+_TAKEN = 4  # examples of a strategy, of which the last is no simple one
 _EXPECTED = (
     "a dpaudit.Domain, a dict of its arguments such as dict(bounds=(0, 1), records=6), a Schema or "
     "a JSON Schema of a record, a table of pandas, a Hypothesis strategy, or a function of a "
@@ -75,23 +77,6 @@ def _drawn_by(strategy: Any) -> Callable[[Generator], Any]:
     """Return a function of a generator that returns an example of a Hypothesis strategy."""
 
     def make(rng: Generator) -> Any:
-        from hypothesis import HealthCheck, Phase, given, seed, settings
-
-        found = list[Any]()
-
-        @seed(int(rng.integers(2**32)))
-        @settings(
-            max_examples=4,
-            database=None,
-            deadline=None,
-            phases=(Phase.generate,),
-            suppress_health_check=list(HealthCheck),
-        )
-        @given(strategy)
-        def take(example: Any) -> None:
-            found.append(example)
-
-        take()
-        return found[-1]
+        return examples_of(strategy, _TAKEN, int(rng.integers(2**32)))[-1]
 
     return make

@@ -6,7 +6,7 @@ import datetime
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import product
+from itertools import islice, product
 from typing import Any
 
 from dpaudit.domains.columns import (
@@ -19,11 +19,15 @@ from dpaudit.domains.columns import (
     Seen,
     Texts,
 )
+from dpaudit.domains.texts import patterns, special_texts
 from dpaudit.neighbours.cells import value_key
 
 _SHOWN = 12  # categories that are tried, besides those that code names
+_ALIKE = 2  # categories that hold a word of code
+_WEEK, _YEAR = 7, 12
+_LONGEST = 24  # text of a number
 _DAY = datetime.timedelta(days=1)
-_NUMBERS = 12  # of code, of which days are made
+_NUMBERS = 12  # of code, of which days are made, and words that categories may hold
 _SHARES = tuple((2 * n + 1) / 16 for n in range(8))  # of a range: one in every wide bin
 
 
@@ -75,9 +79,8 @@ def _values(column: Column, constants: Sequence[Any]) -> Iterator[Any]:
         case Integers(low=low, high=high):
             yield from _inside(_of_integers(low, high, constants), low, high)
         case Categories(values=values):
-            named = set(one for one in constants if isinstance(one, Hashable))
             yield from values[:1]
-            yield from (one for one in values[1:] if one in named)
+            yield from _named(values[1:], constants)
             yield from values[1:_SHOWN]
             yield values[-1]
         case Seen(values=values):
@@ -85,11 +88,28 @@ def _values(column: Column, constants: Sequence[Any]) -> Iterator[Any]:
             yield from (one for one in constants if any(type(one) is type(v) for v in values[:1]))
             yield from values[1:_SHOWN]
         case Texts():
-            yield from _of_texts(column, constants)
+            yield from special_texts(column, constants)
         case Dates(first=first, last=last):
             yield from _inside(_of_dates(first, last, constants), first, last)
         case Booleans():
             yield from (False, True)
+
+
+def _named(values: Sequence[Any], constants: Sequence[Any]) -> Iterator[Any]:
+    """Yield categories that code names, then such as hold or match a word or a number of it."""
+    whole = {one for one in constants if isinstance(one, Hashable)}
+    yield from (one for one in values if one in whole)
+    texts = [one for one in values if isinstance(one, str)]
+    for word in _words(constants):
+        yield from islice((one for one in texts if word in one), _ALIKE)
+    for pattern in patterns(constants):
+        yield from islice((one for one in texts if pattern.search(one)), _ALIKE)
+
+
+def _words(constants: Iterable[Any]) -> Iterator[str]:
+    """Yield words that may be a part of a category: texts, and numbers of two digits or more."""
+    found = (str(one) for one in constants if type(one) in (int, str))
+    return islice((one for one in found if len(one) > 1), _NUMBERS)
 
 
 def _inside(values: Iterable[Any], low: Any, high: Any) -> Iterator[Any]:
@@ -97,9 +117,19 @@ def _inside(values: Iterable[Any], low: Any, high: Any) -> Iterator[Any]:
 
 
 def _numbers(constants: Iterable[Any]) -> Iterator[float]:
-    for one in constants:
+    for one in map(_as_number, constants):
         if isinstance(one, int | float) and not isinstance(one, bool) and math.isfinite(one):
             yield from dict.fromkeys((one, -one))
+
+
+def _as_number(constant: Any) -> Any:
+    """Return the number that a text says, anything else as it is."""
+    if not isinstance(constant, str) or len(constant) > _LONGEST:
+        return constant
+    try:
+        return float(constant)
+    except ValueError:
+        return None
 
 
 def _of_numbers(low: float, high: float, constants: Sequence[Any]) -> Iterator[float]:
@@ -120,26 +150,24 @@ def _of_integers(low: int, high: int, constants: Sequence[Any]) -> Iterator[int]
     yield from (low + int(share * (high - low)) for share in _SHARES)
 
 
-def _of_texts(column: Texts, constants: Sequence[Any]) -> Iterator[str]:
-    letter, last = column.alphabet[0], column.alphabet[-1]
-    yield ""
-    lengths = [1, column.longest, *(one for one in constants if type(one) is int)]
-    for length in lengths:
-        for near in (length, length - 1, length + 1):
-            if 0 < near <= column.longest:
-                yield from (letter * near, last * near)
-    for one in constants:
-        if isinstance(one, str) and len(one) <= column.longest and set(one) <= set(column.alphabet):
-            yield one
-
-
 def _of_dates(
     first: datetime.date, last: datetime.date, constants: Sequence[Any]
 ) -> Iterator[datetime.date]:
     yield from (first, last)
     for one in (*filter(None, map(_day, constants)), *_days_of_numbers(constants)):
         yield from (one, one - _DAY, one + _DAY)
-    yield first + (last - first) // 2
+    middle = first + (last - first) // 2
+    yield middle
+    yield from (middle + n * _DAY for n in range(1, _WEEK))
+    yield from _months(middle.year)
+
+
+def _months(year: int) -> Iterator[datetime.date]:
+    """Yield a day of every month: the first, the last, and others."""
+    for month in range(1, _YEAR + 1):
+        start = datetime.date(year, month, 1)
+        yield start if month % 3 else start - _DAY if month > 1 else start
+        yield start + 14 * _DAY
 
 
 def _days_of_numbers(constants: Sequence[Any]) -> Iterator[datetime.date]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import math
-import tempfile
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import dpaudit._validate as check
+from dpaudit.domains.generation import nothing_kept, quiet_options
 from dpaudit.refutation.inequality import Inequality
 
 if TYPE_CHECKING:  # loaded where something is shrunk: an audit by drawing does without it
@@ -65,7 +64,7 @@ def minimal(
     smallest: list[InstanceT] = []
 
     @hypothesis.seed(seed)
-    @hypothesis.settings(max_examples=budget, **_options())
+    @hypothesis.settings(max_examples=budget, phases=_phases(), **quiet_options())
     @hypothesis.given(instances)
     def attempt(instance: InstanceT) -> None:
         ratio = claim.ratio(instance)
@@ -75,40 +74,15 @@ def minimal(
             smallest[:] = [instance]
             raise _Refuted
 
-    with contextlib.suppress(_Refuted), _nothing_kept():
+    with contextlib.suppress(_Refuted), nothing_kept():
         attempt()
     return smallest[0] if smallest else None
 
 
-def _options() -> dict[str, Any]:
-    from hypothesis import HealthCheck, Phase, Verbosity
+def _phases() -> tuple[Any, ...]:
+    from hypothesis import Phase
 
-    return {
-        "phases": (Phase.generate, Phase.target, Phase.shrink),
-        "database": None,
-        "deadline": None,
-        "verbosity": Verbosity.quiet,
-        "report_multiple_bugs": False,
-        "suppress_health_check": list(HealthCheck),
-    }
-
-
-@contextlib.contextmanager
-def _nothing_kept() -> Iterator[None]:
-    """Let Hypothesis keep its files elsewhere than in the folder one stands in, and not for long.
-
-    It writes down the constants of all modules that are no installed package's, which may be a
-    user's, and what is in them.
-    """
-    from hypothesis import configuration
-
-    before = getattr(configuration, "__hypothesis_home_directory", None)
-    with tempfile.TemporaryDirectory() as home:
-        configuration.set_hypothesis_home_dir(home)
-        try:
-            yield
-        finally:
-            configuration.set_hypothesis_home_dir(before)
+    return (Phase.generate, Phase.target, Phase.shrink)
 
 
 class _Refuted(Exception):

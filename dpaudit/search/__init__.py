@@ -6,6 +6,7 @@
 | space      | a domain and a relation as units of cells, and pairs that are made of them  |
 | making     | pairs that code is likely to treat apart                                    |
 | showing    | what a few runs with the same noise show of a pair                          |
+| invariants | combinations of parts that no noise reaches                                 |
 | climbing   | ascent from the best pairs                                                  |
 | engine     | all of it, within a number of calls                                         |
 

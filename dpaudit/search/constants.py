@@ -6,8 +6,9 @@ import datetime
 import functools
 import inspect
 import math
+import re
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dpaudit.freezing.tracked import is_installed
@@ -20,7 +21,7 @@ def constants_of(function: Any) -> list[Any]:
     """Return constants of a function and of the code of the same author that it calls.
 
     Its own, those of functions inside of it, defaults, what it closes over, and globals by name;
-    a tuple or a set of constants is what it holds. The nearest come first.
+    a tuple, a set or a mapping of constants is what it holds. The nearest come first.
 
     Examples
     --------
@@ -50,6 +51,11 @@ def _walk(value: Any, depth: int, seen: set[int]) -> Iterator[Any]:
     elif isinstance(value, tuple | list | frozenset | set):
         for one in list(value)[:_MOST]:
             yield from _walk(one, depth + 1, seen)
+    elif isinstance(value, Mapping):
+        for pair in list(value.items())[:_MOST]:
+            yield from _walk(pair, depth + 1, seen)
+    elif isinstance(value, re.Pattern):
+        yield from _walk(value.pattern, depth, seen)
     elif isinstance(value, functools.partial):
         for one in (value.func, *value.args, *value.keywords.values()):
             yield from _walk(one, depth + 1, seen)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from time import monotonic
@@ -23,6 +24,7 @@ from dpaudit.search.space import Place, Space, space_of
 
 CALLS = 2_000
 _MADE = 0.5  # of the calls, for pairs that are made
+_COMPARED = 0.1  # of the calls, for what the outputs of one dataset have in common
 _CLIMBED = 3
 _MANY = 12  # pairs of either kind that somebody else has to rank
 _TIMED, _LEAST = 2, 20  # datasets that show a pace; calls that are made in any case
@@ -153,6 +155,10 @@ class Sight(Protocol):
         """Return what is seen of a dataset and a neighbour."""
         ...
 
+    def look_for_invariants(self, dataset: Any, share: float) -> None:
+        """Look at what outputs of a dataset have in common, for a share of the calls at most."""
+        ...
+
 
 class Hunt:
     """A search under way.
@@ -208,6 +214,7 @@ class Hunt:
 
     def result(self) -> Search:
         """Return what is found: of made pairs, and by ascent from the best."""
+        self._begin()
         made = int(_MADE * self.shows.most)
         edited = [self._told(each(self.space, self.rng)) for each in (of_old, of_new)]
         for place in making.in_turn(self.space, self.some, self.rng, made, edited):
@@ -215,7 +222,7 @@ class Hunt:
                 break
             self.judge(place)
         for shown, place in self._leaders(_CLIMBED):
-            if shown.kind in ("movement", "output"):
+            if shown.kind in ("movement", "output", "invariant"):
                 climbing.climb(
                     self.space,
                     place,
@@ -235,6 +242,12 @@ class Hunt:
         for one in edits:
             self.edits.setdefault(key_of(one.place), one)
             yield one.place
+
+    def _begin(self) -> None:
+        """Look for invariants on a dataset of different records, and on the first one."""
+        for units in (*making.different(self.space), *self.space.starts[:1]):
+            with suppress(TypeError, ValueError, OverflowError):
+                self.shows.look_for_invariants(self.space.layout.build(units), _COMPARED)
 
     def _any(self) -> Sequence[tuple[Shown, Place]]:
         """Return a pair that shows nothing, where none shows anything."""

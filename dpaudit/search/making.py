@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from itertools import chain, islice, zip_longest
 from typing import Any
 
 from numpy.random import Generator
 
+from dpaudit.domains.columns import Categories, Column, Dates, Integers, Numbers
 from dpaudit.domains.layouts import Record, Unit
 from dpaudit.neighbours.cells import value_key
 from dpaudit.search.space import Place, Space
 
+_ENDS = 2  # units that come first everywhere
 _UNITS, _COMBINED, _RANDOM, _EDITS = 24, 4, 4, 6
 
 
@@ -89,6 +92,7 @@ def datasets(space: Space, some: list[Unit], rng: Generator) -> Iterator[tuple[U
                 if one is not other and size > 1:
                     yield from _of_two(one, other, size)
         yield tuple(some[n * len(some) // size] for n in range(size))
+        yield from _ordered(space, size)
         for _ in range(_RANDOM):
             yield tuple(some[int(n)] for n in rng.integers(len(some), size=size))
         yield from ((one,) * size for one in some[_COMBINED:_UNITS])
@@ -119,13 +123,51 @@ def _of_two(one: Unit, other: Unit, size: int) -> Iterator[tuple[Unit, ...]]:
         yield (other,) * count + (one,) * (size - count)
 
 
+def different(space: Space) -> Iterator[tuple[Unit, ...]]:
+    """Yield a dataset of a middle size whose records differ from one another."""
+    yield next(_ordered(space, sizes(space)[0]))
+
+
+def _ordered(space: Space, size: int) -> Iterator[tuple[Unit, ...]]:
+    """Yield datasets whose records rise from end to end, and such as fall between the ends."""
+    steps = [n / max(1, size - 1) for n in range(size)]
+    inside = [(n + 1) / (size + 1) for n in reversed(range(size))]
+    for shares in (steps, inside):
+        yield tuple(_at(space, share) for share in shares)
+    for count in dict.fromkeys((size - 1, size - 2, size // 2 + 1, size // 2)):
+        if 2 < count < size:  # so many different records
+            yield tuple(_at(space, steps[max(0, n - size + count)]) for n in range(size))
+
+
+def _at(space: Space, share: float) -> Unit:
+    """Return the unit whose cells all are at a share of the way through their columns."""
+    columns = zip(space.layout.columns, space.special, strict=True)
+    return (space.record([_cell(column, values, share) for column, values in columns]),)
+
+
+def _cell(column: Column, values: Sequence[Any], share: float) -> Any:
+    match column:
+        case Numbers(low=low, high=high):
+            return low + share * (high - low)
+        case Integers(low=low, high=high):
+            return low + round(share * (high - low))
+        case Dates(first=first, last=last):
+            return first + timedelta(days=round(share * (last - first).days))
+        case Categories(values=held):
+            values = held
+    return values[round(share * (len(values) - 1))]
+
+
 def places(
     space: Space, dataset: tuple[Unit, ...], some: list[Unit], number: int = 0
 ) -> Iterator[Place]:
     """Yield pairs of a dataset: its odd unit, the first, middle, last or a further one differs.
 
-    The further one is another for each dataset, by its number: so every place has its turn.
+    The further one is another for each dataset, by its number, and so are the first units that
+    stand there after the ends: every place and every unit has its turn.
     """
+    turn = _ENDS + 2 * number % max(1, len(some) - _ENDS)
+    some = [*some[:_ENDS], *some[turn:], *some[_ENDS:turn]]
     seen, size = set[Any](), len(dataset)
     is_made = space.is_stated and number >= len(space.starts)
     for place in dict.fromkeys((*_odd(dataset), number % max(1, size), 0, size // 2, size - 1)):

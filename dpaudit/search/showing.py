@@ -1,12 +1,13 @@
 """What a few runs with the same noise show of a pair.
 
 A *run* is frozen: every random primitive that is known is intercepted, and the k-th draw of a kind
-is the same on both datasets. Three things tell two datasets apart, the first ones beyond any noise:
+is the same on both datasets. Four things tell two datasets apart, the first ones beyond any noise:
 
 | what       | two runs with the same noise                                                   |
 |------------|--------------------------------------------------------------------------------|
 | structure  | have other keys, shapes, types, exceptions, warnings, or calls of primitives    |
 | raw        | return another value where no noise reaches: the same for every noise           |
+| invariant  | have another combination of parts that no noise reaches, but for rounding       |
 | movement   | have other centres: how far apart they are, in scales of the noise             |
 """
 
@@ -27,12 +28,14 @@ from dpaudit.freezing.patching import patched
 from dpaudit.freezing.recorder import Run
 from dpaudit.freezing.tracked import Call
 from dpaudit.search.choices import choice_size
+from dpaudit.search.invariants import Invariants, invariants_of, outputs_for
 
 Function = Callable[[Any, Any], Any]
-Kind = Literal["nothing", "movement", "output", "raw", "structure"]
-_BEYOND: dict[Kind, float] = {"raw": 1e6, "structure": 1e7}
+Kind = Literal["nothing", "movement", "output", "invariant", "raw", "structure"]
+_BEYOND: dict[Kind, float] = {"invariant": 2e5, "raw": 1e6, "structure": 1e7}
 _NOISES, _MORE = (1, 2), range(3, 9)
 _FAR = 1e5  # of a shift that no noise pays for
+_CERTAIN, _LARGE = 6.0, 18.0  # spreads of rounding that are none; a power of ten of them
 _SCALES, _LARGEST = 4.0, 50.0  # a movement that a factor of e in a scale counts as; of one at 0
 
 
@@ -50,7 +53,8 @@ NOTHING = Shown(0.0, "nothing")
 class First(NamedTuple):
     """A dataset, a run on it with its output, and the values that no noise changed.
 
-    ``spread`` is how far numbers moved from one noise to another, at least the scale of the noise.
+    ``spread`` is how far numbers moved from one noise to another, at least the scale of the noise;
+    ``still`` are combinations of numbers, NaN where the noise changed one.
     """
 
     dataset: Any
@@ -58,6 +62,7 @@ class First(NamedTuple):
     output: Output
     fixed: dict[str, Any]
     spread: Array
+    still: Array | None = None
 
 
 @dataclass(kw_only=True)
@@ -84,6 +89,8 @@ class Showing:
     raises: bool = False
     runs: int = 0
     is_blind: bool | None = None
+    invariants: Invariants | None = None
+    farthest: float = _CERTAIN
 
     @property
     def is_over(self) -> bool:
@@ -102,7 +109,45 @@ class Showing:
         if self.is_blind is None and not run.error:
             self.is_blind = not _same(one, _output(self.run(dataset)))
         fixed = _unchanged(_values(one), _values(then))
-        return First(dataset, run, one, fixed, _spread(run, one, then))
+        return First(dataset, run, one, fixed, _spread(run, one, then), self._still(one, then))
+
+    def look_for_invariants(self, dataset: Any, share: float) -> None:
+        """Look for combinations of parts that no noise reaches, for a share of the runs at most."""
+        if self.invariants is not None:
+            return
+        one = _output(self.run(dataset))
+        if len(one.numbers) < 2 or _same(one, _output(self.run(dataset, _NOISES[1]))):
+            return
+        count = outputs_for(len(one.numbers), int(share * self.most))
+        others = [_output(self.run(dataset, noise)) for noise in range(2, count + 1)]
+        if all(other.paths == one.paths for other in others):
+            numbers = np.array([each.numbers for each in (one, *others)])
+            self.invariants = invariants_of(one.paths, numbers)
+
+    def _still(self, one: Output, then: Output) -> Array | None:
+        """Return the combinations of an output that are the same for another noise."""
+        if self.invariants is None:
+            return None
+        here, there = (self.invariants.of(each) for each in (one, then))
+        if here is None or there is None:
+            return None
+        return np.where(self.invariants.held(here, there), here, np.nan)
+
+    def _combined(self, first: First, neighbour: Any, output: Output) -> float:
+        """Return how far combinations that no noise reaches are apart; 0 if rounding may do it.
+
+        What is farther apart than all before has to be the same for another noise there, too.
+        """
+        there = None if self.invariants is None else self.invariants.of(output)
+        if self.invariants is None or first.still is None or there is None:
+            return 0.0
+        apart = self.invariants.apart(first.still, there)
+        if apart.max() > self.farthest:
+            again = self._still(output, _output(self.run(neighbour, _NOISES[1])))
+            apart = np.zeros(1) if again is None else self.invariants.apart(first.still, again)
+            self.farthest = max(self.farthest, float(apart.max()))
+        largest = float(apart.max())
+        return _BEYOND["invariant"] * (1 + _log_share(largest)) if largest > _CERTAIN else 0.0
 
     def of(self, first: First, neighbour: Any) -> Shown:
         """Return what runs show of a dataset and a neighbour."""
@@ -121,6 +166,8 @@ class Showing:
             return Shown(size, "movement", moved) if size else NOTHING
         if (raw := self._raw(first, neighbour, output)) is not None:
             return Shown(_BEYOND["raw"] + raw + moved, "raw", moved)
+        if combined := self._combined(first, neighbour, output):
+            return Shown(combined, "invariant", moved)
         if not chosen:  # by how much the number of an item moved says nothing
             size = max(size, _shift(first, output))
         if size:
@@ -200,6 +247,11 @@ def _values(output: Output) -> dict[str, Any]:
     """Return numbers and texts by their paths; NaN equals NaN."""
     numbers = zip(output.paths, (repr(one) for one in output.numbers), strict=True)
     return {**dict(numbers), **dict(zip(output.text_paths, output.texts, strict=True))}
+
+
+def _log_share(apart: float) -> float:
+    """Return how large a number beyond 1 is, as a share of what is large."""
+    return min(1.0, float(np.log10(apart)) / _LARGE)
 
 
 def _share(one: str, other: str) -> float:

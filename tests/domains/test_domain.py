@@ -207,12 +207,12 @@ SIXTEENTHS = [n / 16 for n in range(1, 16, 2)]
         (
             Texts(longest=3, alphabet="xy"),
             ["yx", "zz"],
-            ["", "x", "y", "xx", "yy", "xxx", "yyy", "yx"],
+            ["", "x", "y", "xxx", "yyy", "yx", "yxx", "xyx", "xx", "yy"],
         ),
         (
             Texts(longest=9, alphabet="x"),
             [5],
-            ["", "x", "xx", "x" * 9, "x" * 8, "x" * 5, "x" * 4, "x" * 6],
+            ["", "x", "x" * 9, "xx", "x" * 8, "x" * 5, "x" * 4, "x" * 6],
         ),
     ],
 )
