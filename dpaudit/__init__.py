@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from dpaudit.guarantees.profile import PrivacyProfile
     from dpaudit.laws.mechanism import HasLaw, Mechanism, Tiltable, TiltedSample
     from dpaudit.laws.steps import GaussianProcess, GaussianSteps, Step
-    from dpaudit.neighbours import Pair, Side, relation
+    from dpaudit.neighbours import Pair, Side, metric, relation
     from dpaudit.replaying.api import replay
     from dpaudit.report.schema import Result
     from dpaudit.search.sensitivity import sensitivity
@@ -129,6 +129,7 @@ _HOME = {
     "audit_scores": "auditing.canaries",
     "calibrate": "accounting.calibrate",
     "gaussian_guarantee": "accounting.composition",
+    "metric": "neighbours",
     "one_budget": "accounting.sharing",
     "one_sample": "accounting.sharing",
     "proved_guarantee": "accounting.proved",
@@ -198,6 +199,7 @@ __all__ = [
     "audit_scores",
     "calibrate",
     "gaussian_guarantee",
+    "metric",
     "one_budget",
     "one_sample",
     "proved_guarantee",

@@ -17,6 +17,7 @@ from typing import Any
 import dpaudit.auditing.claims as claims
 import dpaudit.records as records
 from dpaudit._references import stop_here
+from dpaudit.auditing.apart import at_distances
 from dpaudit.auditing.found_pairs import Effort, found_in, refuse_beside_domain
 from dpaudit.auditing.plan import Call, Code
 from dpaudit.auditing.release import Release, proof_of
@@ -31,7 +32,7 @@ from dpaudit.guarantees.kinds import Guarantee
 from dpaudit.laws.isolated import Isolated, Isolation, Placed, isolated
 from dpaudit.laws.mechanism import Mechanism, name_of
 from dpaudit.laws.observed import AS_IT_IS, Reading
-from dpaudit.neighbours import Pair, Relation
+from dpaudit.neighbours import Metric, Pair, Relation
 from dpaudit.neighbours.candidates import Candidate
 from dpaudit.neighbours.found import found_pair
 from dpaudit.neighbours.records import Bounds
@@ -114,7 +115,9 @@ def audit(
     relation
         What makes the two neighbours (`dpaudit.neighbours.found.chosen_relation`); it is checked.
         By default the finest that they obey, which the result names. It has to be named where
-        neighbours are looked for.
+        neighbours are looked for. ``"metric: euclidean"``, or what `dpaudit.metric` makes of a
+        function, says that epsilon is claimed a unit of distance, of any two datasets
+        (docs/metric-claims.md).
     bounds
         Of numbers in records where neighbours are looked for beside a dataset: ``(low, high)``, or
         that by column. Without it numbers go far beyond those of the dataset, and the result says
@@ -241,6 +244,7 @@ def audit(
                 bounds=bounds,
                 effort=Effort(trials, time, search_calls),
                 seed=settings.seed,
+                claimed=claimed,
             )
             made, found = pairs.candidates, pairs.as_found
             plan = plan.with_search(pairs.calls) if pairs.by_pace else plan
@@ -301,6 +305,9 @@ def relation_in_call(relation: Any) -> Any:
     """Return a relation as the call that repeats an audit names it."""
     if relation is None or isinstance(relation, str):
         return Code(repr(relation))
+    if isinstance(relation, Metric):
+        own = relation.is_own and relation.reference is None
+        return Code(f"metric({relation.distance})" if own else repr(relation.name))
     return Code(str(getattr(relation, "__name__", getattr(relation, "name", "relation"))))
 
 
@@ -361,13 +368,20 @@ def own_case(
     words = Statement(
         name=name or name_of(mechanism.mechanism),
         title="A mechanism of one's own",
-        statement=statement or f"the mechanism {claims.words(claimed)}",
+        statement=statement or f"the mechanism {claims.words(claimed)}{_of_what_unit(pair)}",
         source=source,
         kind="privacy",
         relation=pair.relation.name,
         assumptions={},
     )
-    return replace(case, candidates=tuple(_candidate(case, one) for one in candidates)), words
+    case = replace(case, candidates=tuple(_candidate(case, one) for one in candidates))
+    return at_distances(case, isolation), words
+
+
+def _of_what_unit(pair: Pair[Any]) -> str:
+    """Return of what unit a claim is, in words, where it is of one."""
+    metric = pair.relation
+    return f", a unit of distance ({metric.distance})" if isinstance(metric, Metric) else ""
 
 
 def _candidate(case: PrivacyCase, one: Pair[Any] | Candidate) -> PrivacyCase:

@@ -16,6 +16,7 @@ from numpy.random import Generator
 import dpaudit.extension.registry as registry
 from dpaudit._typing import Array
 from dpaudit.auditing.draws import Drawer
+from dpaudit.auditing.nearness import NEARNESS, are_points
 from dpaudit.auditing.outcomes import layout_of
 from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, shorten, what_happened
 from dpaudit.estimation.combinations import are_far_apart
@@ -53,6 +54,8 @@ def for_mechanism(
     known, few = registry.DISTINGUISHERS.all().values(), _few_values(drawer, purpose)
     asked = [one for one in known if one.default or (few and one.for_few_values)]
     found = _usable(asked, has_law, "an installed one that works on this mechanism")
+    if case.a_unit is not None and are_points(case.pair):
+        found += NEARNESS
     return found if layout_of(case.mechanism) is None else [*found, ONE_PART]
 
 

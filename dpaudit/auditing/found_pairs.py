@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
@@ -10,18 +11,21 @@ from numpy.random import default_rng
 
 import dpaudit._validate as check
 import dpaudit.auditing.worst_pair as worst_pair
+from dpaudit.auditing.apart import number_of
 from dpaudit.domains import Domain
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.execution import stream
+from dpaudit.guarantees.kinds import Guarantee, ZeroConcentratedDP
 from dpaudit.laws.isolated import Isolated, Placed
 from dpaudit.laws.searches import search_with
-from dpaudit.neighbours import Relation
+from dpaudit.neighbours import Metric, Relation
 from dpaudit.neighbours.candidates import Candidate
-from dpaudit.neighbours.found import FoundPair
+from dpaudit.neighbours.found import FoundPair, chosen_relation
 from dpaudit.neighbours.records import Bounds
+from dpaudit.search.apart import Range
 from dpaudit.search.edits import domain_around
 from dpaudit.search.engine import CALLS, Found, Search
-from dpaudit.search.space import Space, space_of
+from dpaudit.search.space import Space, space_apart, space_of
 from dpaudit.search.writing import written
 
 _UNBOUNDED = (
@@ -85,6 +89,7 @@ def found_in(
     bounds: Bounds | None = None,
     effort: Effort,
     seed: int,
+    claimed: Guarantee | None = None,
 ) -> FoundPairs:
     """Return the pairs that a search found, one of each kind; one that shows nothing if none does.
 
@@ -105,6 +110,8 @@ def found_in(
         What it may take.
     seed
         One seed and as many calls find the same.
+    claimed
+        Of a claim a unit of distance: what it is a unit, which says how far is near and far.
 
     Raises
     ------
@@ -113,17 +120,17 @@ def found_in(
     """
     if domain is None and dataset is None:
         raise InvalidArgument("dataset", None, "records, or a domain in their place")
-    name = _named(relation)
+    within = _within(relation, claimed)
     if domain is None:
-        made, start = domain_around(dataset, name, bounds=bounds), None
+        made, start = _around(dataset, within, bounds), None
     else:
         made, start = domain.made(default_rng(stream(seed, "domain"))), dataset
-    space = space_of(made, name, dataset=start)
-    found = _searched(placed, made, name, start, effort, seed)
+    space = _space(made, within, start)
+    found = _searched(placed, made, within, start, effort, seed)
     if not found.found:
         what = "dataset" if domain is None else "domain"
         given = Shown("one of no neighbours") if domain is None else domain
-        raise InvalidArgument(what, given, f"one with neighbours under {name}")
+        raise InvalidArgument(what, given, f"one with neighbours under {space.relation.name}")
     is_ours = dataset is None and not made.examples and not made.of_records
     most = max(1, worst_pair.at_most(effort.trials))
     candidates = [
@@ -148,6 +155,35 @@ def _named(relation: Any) -> str:
     return relation if isinstance(relation, str) else relation.name
 
 
+def _within(relation: Any, claimed: Guarantee | None) -> str | Range:
+    """Return the relation of neighbours by its name, or the range of distances of any two."""
+    named = chosen_relation(relation) if isinstance(relation, Relation | str) else None
+    return Range(named, _unit(claimed)) if isinstance(named, Metric) else _named(relation)
+
+
+def _around(dataset: Any, within: str | Range, bounds: Bounds | None) -> Domain:
+    if isinstance(within, Range):
+        expected = "another dataset, or a domain: any two datasets are looked for in one"
+        raise InvalidArgument("neighbour", None, expected)
+    return domain_around(dataset, within, bounds=bounds)
+
+
+def _space(domain: Domain, within: str | Range, start: Any) -> Space:
+    if isinstance(within, Range):
+        return space_apart(domain, within.metric, dataset=start)
+    return space_of(domain, within, dataset=start)
+
+
+def _unit(claimed: Guarantee | None) -> float:
+    """Return the distance at which a claim a unit of distance allows a loss of about one."""
+    if claimed is None:
+        raise InvalidArgument("claim", None, "a claim a unit of distance, to look for far pairs")
+    value = number_of(claimed)
+    if isinstance(claimed, ZeroConcentratedDP):
+        value = math.sqrt(2 * value)
+    return 1 / value if value else math.inf
+
+
 def refuse_beside_domain(**given: Any) -> None:
     """Refuse what says in another way than a domain which pair is looked at.
 
@@ -162,7 +198,12 @@ def refuse_beside_domain(**given: Any) -> None:
 
 
 def _searched(
-    placed: Placed, domain: Domain, relation: str, dataset: Any, effort: Effort, seed: int
+    placed: Placed,
+    domain: Domain,
+    relation: str | Range,
+    dataset: Any,
+    effort: Effort,
+    seed: int,
 ) -> Search:
     if placed.elsewhere is not None:
         placed = placed._replace(mechanism=placed.elsewhere())

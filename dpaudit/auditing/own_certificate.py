@@ -53,7 +53,8 @@ def own_certificate(result: Result, case: PrivacyCase, settings: Settings) -> Ce
     settings
         With which it is repeated.
     """
-    code, claimed = _code(case.mechanism), claim_as_table(case.claimed)
+    stated_claim = case.claimed if case.a_unit is None else case.a_unit.claimed
+    code, claimed = _code(case.mechanism), claim_as_table(stated_claim)
     reading = None if case.reading is None else _as_table(case.reading)
     bound = value_of(result.claimed, result.kind)
     stated = code is not None and claimed is not None and reading is not None
@@ -74,6 +75,7 @@ def own_certificate(result: Result, case: PrivacyCase, settings: Settings) -> Ce
             "reading": reading,
             "mechanism": code._asdict(),
             "pair": pair,
+            **({} if case.a_unit is None else {"apart": case.a_unit.apart}),
         },
         quantities=quantities_of(result),
         search={"seed": settings.seed, "trials": result.trials},

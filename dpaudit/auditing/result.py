@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+import dpaudit.auditing.apart as apart
 import dpaudit.auditing.carrying as carrying
 import dpaudit.auditing.release as release
 from dpaudit.accounting.proved import TabulatedDP
@@ -153,6 +154,7 @@ def privacy_result(
         verdict=verdict,
         reason=" ".join([said, *(carried if refuted else [])]),
         claimed=Claimed(**_privacy(case, claimed)),
+        a_unit=apart.in_document(case),
         proved=_proved(case),
         quantity=None if _is_epsilon(case) else _currency(case).symbol,
         measured=_measured(case, evidence, settings, lower),
@@ -416,6 +418,8 @@ def _interpolated(
 def with_relation(result: Result, case: PrivacyCase) -> Result:
     """Return a result that says by which relation the two are neighbours, if none was named.
 
+    Of a claim a unit of distance it says how far they are apart.
+
     Of a refutation also what another relation would say of it, and of what is not refuted whether
     its outputs varied at all.
     """
@@ -426,6 +430,8 @@ def with_relation(result: Result, case: PrivacyCase) -> Result:
             more += _on_another_reading(case, result.measured.lower)
     else:
         more = [f"Neighbours: {relation.statement}."] if isinstance(relation, Declared) else []
+    if (said := apart.words(result)) is not None:
+        more.append(said)
     if result.verdict == "not refuted" and result.unvarying:
         more.append(UNVARYING)
     notes = [note for note in result.notes if note not in more]

@@ -43,9 +43,9 @@ from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP, Guarantee
 from dpaudit.laws.isolated import Isolation, made, referred
 from dpaudit.laws.observed import Reading
-from dpaudit.neighbours import Pair
+from dpaudit.neighbours import Metric, Pair
 from dpaudit.neighbours.candidates import Candidate
-from dpaudit.neighbours.found import FoundPair, found_pair
+from dpaudit.neighbours.found import FoundPair, chosen_relation, found_pair
 from dpaudit.records import Record, are_shown, stray
 from dpaudit.toml import read_tables
 
@@ -104,7 +104,10 @@ class MechanismAudit(_Specified):
     def references(self) -> dict[str, str | None]:
         """What it names as ``module:object``, by key."""
         pairs = self.pairs if isinstance(self.pairs, str) else None
-        return {"mechanism": self.mechanism, "pair": self.pair, "pairs": pairs}
+        named = chosen_relation(self.own.relation)
+        distance = named.reference if isinstance(named, Metric) else None
+        found = {"mechanism": self.mechanism, "pair": self.pair, "pairs": pairs}
+        return found | ({} if distance is None else {"relation": distance})
 
     def claimed(self, path: Path) -> Guarantee | None:
         """Return the claim, if it is another one than epsilon and delta.
@@ -226,7 +229,7 @@ def prepared_mechanism(
             mechanism,
             found.pair,
             candidates=() if _is_one_pair(specification) else pairs,
-            claimed=specification.claimed(path) or ApproximateDP(settings.epsilon, settings.delta),
+            claimed=_claim(specification, settings, path),
             proved=proof_of(specification.release),
             name=specification.name or specification.mechanism,
             statement=specification.statement,
@@ -234,10 +237,15 @@ def prepared_mechanism(
             data=_origin(specification),
             parameters={"mechanism": specification.mechanism},
             reading=reading,
+            isolation=isolation,
             notes=() if found.words is None else (found.words,),
             relation_was_read=found.was_read,
         )
     return Prepared(statement, case, settings, plan, folder)
+
+
+def _claim(specification: MechanismAudit, settings: Settings, path: Path) -> Guarantee:
+    return specification.claimed(path) or ApproximateDP(settings.epsilon, settings.delta)
 
 
 def _looked_at(
@@ -319,6 +327,7 @@ def _found(
         bounds=own.bounds,
         effort=Effort(settings.trials or DEFAULT_TRIALS, settings.time, own.search_calls),
         seed=settings.seed,
+        claimed=_claim(specification, settings, path),
     )
     again = plan.with_search(found.calls) if found.by_pace else plan
     return found.candidates, found.as_found, again
@@ -337,7 +346,9 @@ def _pair(specification: MechanismAudit, path: Path, isolation: Isolation) -> Fo
 
 def _as_pair(name: str, found: Any, relation: str | None) -> FoundPair:
     if isinstance(found, Pair):
-        return FoundPair(found)
+        if not isinstance(chosen_relation(relation), Metric):
+            return FoundPair(found)
+        found = found.dataset, found.neighbour  # a claim a unit of distance is about any two
     if not isinstance(found, tuple) or len(found) != 2:
         raise InvalidArgument(name, stray(found), "(dataset, neighbour) or what returns it")
     return found_pair(found[0], found[1], relation)

@@ -140,7 +140,11 @@ def _from_events(
     tried = for_mechanism(case, drawer, settings.distinguisher, f"{purpose}: ")
     found = learned(tried, case.mechanism, case.pair, on_p[:half], on_q[:half], rng)
     scores = [np.stack([score(on[half:]) for _, score in found]) for on in (on_p, on_q)]
-    epsilons = Target(case.claimed.epsilon(case.at_delta), case.at_delta, 0.5).epsilons
-    chosen = Tallies.of(*both_directions(scores[0], scores[1])).choose(epsilons, case.at_delta)
+    tallies = Tallies.of(*both_directions(scores[0], scores[1]))
+    target = Target(case.claimed.epsilon(case.at_delta), case.at_delta, 0.5)
+    if case.a_unit is not None:  # epsilons of other claims are no measure: how soon this one falls
+        against = target.epsilons[target.claim : target.claim + 1]
+        return float(tallies.choose(against, case.at_delta).promise.max())
+    epsilons, chosen = target.epsilons, tallies.choose(target.epsilons, case.at_delta)
     best = int(np.argmax(epsilons[chosen.aim] + 1e-3 * np.tanh(chosen.promise)))
     return float(epsilons[chosen.aim[best]] + 1e-3 * np.tanh(chosen.promise[best]))

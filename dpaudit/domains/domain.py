@@ -19,8 +19,8 @@ from dpaudit.domains.special import first_value
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.neighbours.records import Bounds, records_of
 
-Form = Literal["array", "list", "table", "dicts"]
-_FORMS: tuple[Form, ...] = ("array", "list", "table", "dicts")
+Form = Literal["array", "list", "table", "dicts", "value"]
+_FORMS: tuple[Form, ...] = ("array", "list", "table", "dicts", "value")
 _UNBOUNDED = 1e6  # a number of which nothing is known is looked for up to here
 _SIZES = (1, 8)
 
@@ -53,6 +53,7 @@ class Domain:
     form
         ``array``, ``list``, ``table`` or ``dicts`` (a list of one for each record); by default a
         table where columns have names, an array of numbers elsewhere, and a list of anything else.
+        ``value``: a dataset is one number, or one cell of the only column.
     make
         A function of a generator that returns a dataset: what it makes says what records are.
     examples
@@ -147,10 +148,22 @@ class Domain:
         other = [one for one in said if one not in ("bounds", "records")]
         if self.around is not None and other:
             raise InvalidArgument(other[0], Shown("a value"), "nothing beside around")
+        if self.form == "value":
+            self._refuse_beside_value()
         named = isinstance(self.columns, Mapping | Schema)
         if named and (self.norm is not None or self.labels is not None):
             name = "norm" if self.norm is not None else "labels"
             raise InvalidArgument(name, getattr(self, name), "nothing: columns have names")
+
+    def _refuse_beside_value(self) -> None:
+        """Refuse what says of one value that it is more."""
+        columns = self.columns.columns if isinstance(self.columns, Schema) else self.columns
+        if columns is not None and not (isinstance(columns, Mapping) and len(columns) == 1):
+            raise InvalidArgument("columns", columns, "one with a name, or none, of one value")
+        for name in ("records", "norm", "labels", "users"):
+            given = getattr(self, name)
+            if given is not None and (name, given) != ("records", 1):
+                raise InvalidArgument(name, given, "nothing, as a dataset is one value")
 
     @cached_property
     def sizes(self) -> tuple[int, int]:
@@ -164,6 +177,8 @@ class Domain:
         if self.records is None and self.around is not None:
             count = len(self.start.units)
             return count, count
+        if self.form == "value":
+            return 1, 1
         if self.records is None:
             return _SIZES
         given = self.records
@@ -215,6 +230,8 @@ class Domain:
         columns = self.columns.columns if isinstance(self.columns, Schema) else self.columns
         if isinstance(columns, Mapping):
             checked = Schema(columns).columns
+            if self.form == "value":
+                return layouts.values(next(iter(checked.values())), "value")
             made = layouts.dictionaries if self.form in ("dicts", "list") else layouts.table
             return made(list(checked), list(checked.values()))
         width = 1 if columns is None else check.integer("columns", columns, least=1)

@@ -97,11 +97,13 @@ def are_whole(columns: Sequence[Column]) -> bool:
 
 
 def values(column: Column, kind: str) -> Layout:
-    """Return the layout of a list or an array of single values."""
+    """Return the layout of a list or an array of single values, or of one value alone."""
     dtype = np.int64 if isinstance(column, Integers) and not column.missing else np.float64
 
     def build(units: Sequence[Unit]) -> Any:
         found = [record[0] for record in _records(units)]
+        if kind == "value":
+            (found,) = found
         return np.array(found, dtype=dtype) if kind == "array" else found
 
     return Layout(("value",), (column,), build)

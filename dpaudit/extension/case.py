@@ -45,6 +45,23 @@ class Proof:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AUnit:
+    """What is claimed of any two datasets a unit of their distance, and the distance of a pair.
+
+    Parameters
+    ----------
+    claimed
+        A unit of distance.
+    distance, apart
+        What the distance is called, and how far the two datasets of the pair are apart.
+    """
+
+    claimed: Guarantee
+    distance: str
+    apart: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class PrivacyCase:
     """A mechanism, a pair and the guarantee that is claimed for it.
 
@@ -85,6 +102,9 @@ class PrivacyCase:
         nothing.
     reading
         Of a mechanism of one's own: how it is called, and what is looked at.
+    a_unit
+        Of a claim that is stated a unit of distance, of which ``claimed`` is what it says of this
+        pair; candidates have other distances, and so other claims.
     """
 
     mechanism: Mechanism[Any]
@@ -106,6 +126,7 @@ class PrivacyCase:
     unvarying: bool = False
     currency: Currency | None = None
     reading: Reading | None = None
+    a_unit: AUnit | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

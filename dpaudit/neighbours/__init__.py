@@ -4,6 +4,7 @@ A pair is what an audit compares. Building one verifies that its two datasets re
 under the relation, so that a violation found later cannot be blamed on the pair.
 """
 
+from dpaudit.neighbours.metrics import Metric, metric, relation
 from dpaudit.neighbours.tables import (
     ADD_REMOVE_RECORD,
     RELATIONS,
@@ -18,7 +19,6 @@ from dpaudit.neighbours.tables import (
     Table,
     Tabular,
     compare,
-    relation,
 )
 
 __all__ = [
@@ -29,11 +29,13 @@ __all__ = [
     "REPLACE_LABEL",
     "REPLACE_RECORD",
     "REPLACE_TUPLE",
+    "Metric",
     "Pair",
     "Relation",
     "Side",
     "Table",
     "Tabular",
     "compare",
+    "metric",
     "relation",
 ]

@@ -15,7 +15,8 @@ from dpaudit.neighbours.cells import (
     surplus,
     user_records,
 )
-from dpaudit.neighbours.tables import Pair, Relation, relation
+from dpaudit.neighbours.metrics import relation
+from dpaudit.neighbours.tables import Pair, Relation
 from dpaudit.standins import what_code_raised
 
 _PREFIX, _USER = "declared:", "-user:"

@@ -12,6 +12,7 @@ import numpy as np
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours.cells import cells, is_labelled
 from dpaudit.neighbours.found import Declared
+from dpaudit.neighbours.metrics import Metric
 from dpaudit.neighbours.tables import Pair
 
 DatasetT = TypeVar("DatasetT")
@@ -56,7 +57,7 @@ class Shared(Generic[DatasetT]):
 
 def shared_records(pair: Pair[DatasetT]) -> Shared[DatasetT] | None:
     """Return which records two datasets share; None where no records can be told, or taken out."""
-    known = not isinstance(pair.relation, Declared)
+    known = not isinstance(pair.relation, Declared | Metric)  # at another distance, another claim
     if not known or not all(map(_can_be_taken, (pair.dataset, pair.neighbour))):
         return None
     if (found := cells(pair.dataset, pair.neighbour)) is None:

@@ -14,7 +14,7 @@ import dpaudit.records as records
 from dpaudit._references import stop_here
 from dpaudit.auditing.found_pairs import Effort, found_in, refuse_beside_domain
 from dpaudit.domains import domain_of
-from dpaudit.errors import InvalidArgument, MechanismError
+from dpaudit.errors import InvalidArgument, MechanismError, Shown
 from dpaudit.execution import importable
 from dpaudit.execution.failures import CannotTravel
 from dpaudit.execution.keeper import the_keeper
@@ -26,8 +26,8 @@ from dpaudit.laws.isolated import Isolation, isolated, named, referred
 from dpaudit.laws.mechanism import name_of
 from dpaudit.laws.observed import Reading
 from dpaudit.laws.reaching import beyond_data_of
-from dpaudit.neighbours import Pair
-from dpaudit.neighbours.found import found_pair
+from dpaudit.neighbours import Metric, Pair
+from dpaudit.neighbours.found import chosen_relation, found_pair
 from dpaudit.neighbours.records import Bounds
 from dpaudit.replaying import processes, running
 from dpaudit.replaying.certificate import certificates_of
@@ -121,6 +121,9 @@ def replay(
     delta = check.delta("delta", delta)
     seed = check.integer("seed", seed, least=0)
     here = isolation or Isolation()
+    if relation is not None and isinstance(chosen_relation(relation), Metric):
+        expected = "one of neighbours: a claim a unit of distance is for dpaudit.audit"
+        raise InvalidArgument("relation", Shown("a distance"), expected)
     with records.run(show_records), _reachable(folder):
         name = _name(_callable(mechanism))
         pairs = list[tuple[Pair[Any], str | None]]()

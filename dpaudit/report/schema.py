@@ -48,6 +48,18 @@ class Claimed(Document):
     strict: bool = Field(default=False, description="Whether it has to be below the value.")
 
 
+class AUnit(Document):
+    """Of a claim about any two datasets: what it is a unit of their distance.
+
+    What is claimed of the pair that was audited is this times how far the two are ``apart``, or its
+    square of a claim of rho; it stands in ``claimed`` of the result.
+    """
+
+    distance: str = Field(description="Its name: euclidean, manhattan, ..., or a function's.")
+    claimed: float = Field(description="Epsilon, mu or rho a unit of distance.")
+    apart: float = Field(description="How far the two datasets of the pair are apart.")
+
+
 class Proved(Document):
     """What follows from a theorem for the mechanism as configured, with the theorem's source."""
 
@@ -250,6 +262,9 @@ class Result(Document):
     verdict: Verdict
     reason: str
     claimed: Claimed
+    a_unit: AUnit | None = Field(
+        default=None, description="Of a claim that is stated a unit of a distance."
+    )
     proved: Proved | None
     measured: Measured
     trials: int

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 from dpaudit.domains.columns import Categories, Column, Integers, Numbers
@@ -14,6 +15,7 @@ from dpaudit.domains.special import special_values
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.neighbours.cells import value_key
 from dpaudit.neighbours.found import chosen_relation
+from dpaudit.neighbours.metrics import Metric
 from dpaudit.neighbours.records import records_of
 from dpaudit.neighbours.tables import Pair, Relation
 
@@ -179,6 +181,36 @@ def space_of(
     )
 
 
+def space_apart(
+    domain: Domain, metric: Metric, *, dataset: Any = None, constants: Sequence[Any] = ()
+) -> Space:
+    """Return where pairs of any two datasets are looked for: the one unit is a whole dataset.
+
+    Its ``sizes`` are those of a dataset, in records; the others are as `space_of` takes them.
+
+    Raises
+    ------
+    InvalidArgument
+        The dataset is not of the domain, or its datasets are no sequences of records.
+    """
+    for name in ("nodes", "users"):
+        if getattr(domain, name) is not None:
+            raise InvalidArgument(name, getattr(domain, name), "nothing, with a distance")
+    layout, starts = domain.layout, [_units(one) for one in domain.examples]
+    if dataset is not None:
+        starts = [_checked(domain, layout, dataset), *starts]
+    build = layout.build
+    whole = replace(layout, build=lambda units: build([(record,) for record in units[0]]))
+    return Space(
+        whole,
+        domain.sizes,
+        metric,
+        tuple((tuple(chain.from_iterable(one)),) for one in starts),
+        tuple(tuple(special_values(column, constants)) for column in layout.columns),
+        is_bounded=domain.is_bounded,
+    )
+
+
 def _relation(domain: Domain, given: Relation | str) -> Relation:
     named = chosen_relation(given)
     if named is None or named.name not in RELATIONS:
@@ -204,7 +236,7 @@ def _checked(domain: Domain, layout: Layout, dataset: Any) -> tuple[Unit, ...]:
     """Return a dataset as units, or refuse one that is not of the domain."""
     if domain.nodes is not None or domain.users is not None:
         raise InvalidArgument("dataset", Shown("a value"), "none, with a domain of its own kind")
-    units = _units(dataset)
+    units = (((dataset,),),) if domain.form == "value" else _units(dataset)
     low, high = domain.sizes
     if domain.records is not None and not low <= len(units) <= high:
         raise InvalidArgument(

@@ -27,7 +27,7 @@ def _expression(dataset: Any) -> str | None:
     if isinstance(dataset, tuple):
         parts = [_expression(one) for one in dataset]
         return None if None in parts else f"({', '.join(map(str, parts))})"
-    if isinstance(dataset, list):
+    if isinstance(dataset, list | int | float | str):
         return repr(dataset)
     if hasattr(dataset, "to_dict") and hasattr(dataset, "columns"):
         return f"pd.DataFrame({dataset.to_dict('list')!r})"

@@ -17,6 +17,7 @@ from dpaudit.laws.isolated import Isolation, isolated
 from dpaudit.laws.mechanism import Mechanism
 from dpaudit.neighbours import Pair, Relation
 from dpaudit.neighbours.candidates import Candidate
+from dpaudit.neighbours.found import found_pair
 from dpaudit.records import stray
 from dpaudit.report.formatting import number
 from dpaudit.report.schema import Result
@@ -54,9 +55,12 @@ def assert_not_refuted(
         The neighbours it is run on.
     epsilon, delta
         The claimed guarantee; epsilon has no default.
-    domain, relation
-        In place of a pair: what datasets may be (`dpaudit.domains.domain_of`), and what makes two
-        of them neighbours. The worst pair is looked for.
+    domain
+        In place of a pair: what datasets may be (`dpaudit.domains.domain_of`). The worst pair is
+        looked for.
+    relation
+        What makes two datasets neighbours, by default that of the pair; ``"metric: euclidean"`` or
+        `dpaudit.metric` where epsilon is claimed a unit of distance (docs/metric-claims.md).
     trials
         Certifying transcripts on each side; at least 100.
     confidence
@@ -115,7 +119,8 @@ confidence=0.999999, seed=0, unit=...)
     """
     if epsilon is None:
         raise InvalidArgument("epsilon", None, "the epsilon that is claimed: no default")
-    found, said = _pairs(mechanism, pair, domain, relation, Effort(trials), seed)
+    claimed = ApproximateDP(epsilon, delta)
+    found, said = _pairs(mechanism, pair, domain, relation, Effort(trials), seed, claimed)
     settings = Settings(
         epsilon=epsilon,
         delta=delta,
@@ -130,7 +135,7 @@ confidence=0.999999, seed=0, unit=...)
         found[0].pair,
         candidates=found if domain is not None else (),
         notes=said,
-        claimed=ApproximateDP(settings.epsilon, settings.delta),
+        claimed=claimed,
         source="the test",
         data="given by the test",
     )
@@ -145,16 +150,25 @@ confidence=0.999999, seed=0, unit=...)
 
 
 def _pairs(
-    mechanism: Any, pair: Any, domain: Any, relation: Any, effort: Effort, seed: int
+    mechanism: Any,
+    pair: Any,
+    domain: Any,
+    relation: Any,
+    effort: Effort,
+    seed: int,
+    claimed: ApproximateDP,
 ) -> tuple[list[Candidate], tuple[str, ...]]:
     """Return the pair, or those that a search finds in a domain."""
     if domain is None:
         if not isinstance(pair, Pair):
             raise InvalidArgument("pair", stray(pair), "a dpaudit.Pair, or a domain in its place")
+        if relation is not None:
+            pair = found_pair(pair.dataset, pair.neighbour, relation).pair
         return [Candidate(pair, "given by the test")], ()
     refuse_beside_domain(pair=pair)
     placed = isolated(mechanism, Isolation())
-    pairs = found_in(placed, domain_of(domain), relation, effort=effort, seed=seed)
+    given: dict[str, Any] = {"effort": effort, "seed": seed}
+    pairs = found_in(placed, domain_of(domain), relation, claimed=claimed, **given)
     return pairs.candidates, pairs.notes
 
 
@@ -162,6 +176,7 @@ def _repeat(settings: Settings, domain: Any, relation: Any) -> Call:
     names = ("epsilon", "delta", "trials", "confidence", "seed")
     given = {name: getattr(settings, name) for name in names}
     if domain is None:
+        given |= {} if relation is None else {"relation": relation_in_call(relation)}
         return Call(given, "assert_not_refuted(mechanism, pair, ")
     given |= {"domain": domain_in_call(domain), "relation": relation_in_call(relation)}
     return Call(given, "assert_not_refuted(mechanism, ")

@@ -25,8 +25,8 @@ from dpaudit.neighbours import (
     REPLACE_TUPLE,
     Pair,
     Relation,
-    relation,
 )
+from dpaudit.neighbours.tables import relation
 from dpaudit.testing.data import (
     as_data,
     as_dataset,

@@ -26,7 +26,7 @@ from dpaudit.verification.drawn import (
 if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
     from dpaudit.guarantees.kinds import Guarantee
-    from dpaudit.laws.isolated import Placed
+    from dpaudit.laws.isolated import Isolation, Placed
     from dpaudit.laws.observed import Reading
     from dpaudit.neighbours import Pair
     from dpaudit.report.schema import Result
@@ -53,9 +53,11 @@ def drawn_by_reader(document: Document, reader: Reader, *, reproduce: bool) -> D
     settings, pair = _settings(document, reader), _pair(document, reader)
     placed, code = _placed(document, reader)
     failures = [*code, *_other_records(document, pair), *_other_reading(document, reader)]
-    found = judged(_audited(document, placed, pair, settings, reader), settings, reader)
-    failures += found.failures
-    claim = f"against the claim that it {words(_claimed(document))}"
+    result = _audited(document, placed, pair, settings, reader)
+    found = judged(result, settings, reader)
+    failures += [*found.failures, *_other_distance(document, result)]
+    a_unit = "" if result.a_unit is None else f", a unit of distance ({result.a_unit.distance})"
+    claim = f"against the claim that it {words(_claimed(document))}{a_unit}"
     summary = f"{claim}: {found.outcome.summary}; neighbours: {pair.relation.statement}"
     if reproduce:
         placed, _ = _placed(document, reader)
@@ -86,10 +88,24 @@ def _audited(
     from dpaudit.execution import Executor
 
     case, statement = own_case(
-        placed, pair, claimed=_claimed(document), reading=_reading(reader), source="a certificate"
+        placed,
+        pair,
+        claimed=_claimed(document),
+        reading=_reading(reader),
+        source="a certificate",
+        isolation=_isolation(reader),
     )
     clock = Clock(monotonic() + reader.seconds, document.path, monotonic)
     return audit_case(case, settings, statement=statement, executor=Executor(progress=clock))
+
+
+def _other_distance(document: Document, result: Result) -> list[str]:
+    """Return what the file says otherwise of how far the datasets are apart."""
+    stated = document.instance.get("apart")
+    found = None if result.a_unit is None else result.a_unit.apart
+    if stated == found:
+        return []
+    return [f"apart: the certificate says {shorten(stated)}, these datasets have {shorten(found)}"]
 
 
 def _part(document: Document, name: str) -> dict[str, Any]:
@@ -101,13 +117,11 @@ def _part(document: Document, name: str) -> dict[str, Any]:
 
 def _placed(document: Document, reader: Reader) -> tuple[Placed, list[str]]:
     """Return the reader's mechanism in processes of its own, and whether its code is another."""
-    from dpaudit.execution.processes import Limits
     from dpaudit.laws.code import code_of
-    from dpaudit.laws.isolated import Isolated, Isolation, isolated, referred
+    from dpaudit.laws.isolated import Isolated, isolated, referred
 
     make = referred if isinstance(reader.mechanism, str) else isolated
-    isolation = Isolation(limits=Limits(timeout=reader.seconds))
-    placed = make(reader.mechanism, isolation, _reading(reader))
+    placed = make(reader.mechanism, _isolation(reader), _reading(reader))
     own = placed.mechanism
     code = own.code if isinstance(own, Isolated) else code_of(own)
     stated = _part(document, "mechanism").get("sha256")
@@ -115,6 +129,14 @@ def _placed(document: Document, reader: Reader) -> tuple[Placed, list[str]]:
         return placed, []
     known = "no file holds it" if code is None else f"SHA-256 {code.sha256}"
     return placed, [f"mechanism: its code is not that of the certificate ({known})"]
+
+
+def _isolation(reader: Reader) -> Isolation:
+    """Return where the reader's own code runs, and for how long."""
+    from dpaudit.execution.processes import Limits
+    from dpaudit.laws.isolated import Isolation
+
+    return Isolation(limits=Limits(timeout=reader.seconds))
 
 
 def _reading(reader: Reader) -> Reading:
@@ -191,7 +213,18 @@ def _pair(document: Document, reader: Reader) -> Pair[Any]:
         return found_pair(dataset, neighbour, reader.relation)[0]
     declared = _part(document, "pair").get("declared")
     relation = document.relation if declared is None else f"declared: {declared}"
+    _refuse_own_distance(document, relation)
     return found_pair(dataset, neighbour, relation)[0]
+
+
+def _refuse_own_distance(document: Document, relation: str) -> None:
+    """Refuse a distance that somebody's code measures: nothing that a file names is imported."""
+    from dpaudit.neighbours.distances import DISTANCES
+
+    kind, _, distance = relation.partition(":")
+    if kind == "metric" and distance.strip() not in DISTANCES:
+        expected = "one that the reader names: --relation 'metric: module:function'"
+        raise document.refused("relation", relation, expected)
 
 
 def _chosen_relation(pair: Pair[Any], reader: Reader) -> tuple[str, ...]:

@@ -253,8 +253,12 @@ def _mechanism() -> dict[str, Any]:
                 "reading": _READING,
                 "mechanism": _MECHANISM,
                 "pair": _PAIR,
+                "apart": _field(
+                    "fact", _NUMBER, "How far the two are apart, of a claim a unit of distance."
+                ),
             }
-        ),
+        )
+        | {"required": ["settings", "claimed", "reading", "mechanism", "pair"]},
     )
 
 

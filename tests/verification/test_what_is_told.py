@@ -241,21 +241,24 @@ def test_an_audit_of_the_readers_mechanism_says_all_that_differs(monkeypatch, re
         "_placed": ("placed", ["other code"]),
         "_other_records": ["other records"],
         "_other_reading": ["other reading"],
+        "_other_distance": ["other distance"],
         "judged": drawn("not refuted"),
         "own_settings": "own settings",
         "differences": ("another number",),
         "_chosen_relation": ("the file's relation",),
     }.items():
         monkeypatch.setattr(mechanism, name, lambda *_, answer=answer: answer)
-    monkeypatch.setattr(mechanism, "_audited", lambda *given: audited.append(given[3]))
+    run = SimpleNamespace(a_unit=SimpleNamespace(distance="euclidean"))
+    monkeypatch.setattr(mechanism, "_audited", lambda *given: [run, audited.append(given[3])][0])
     found = mechanism.drawn_by_reader(
         of_mechanism(), Reader(seed=1, mechanism=len), reproduce=reproduce
     )
-    said = ("other code", "other records", "other reading", "not refuted")
+    said = ("other code", "other records", "other reading", "not refuted", "other distance")
     assert found.failures == (*said, *(("another number",) if reproduce else ()))
     assert found.outcome.reservations == ("of the audit", "the file's relation")
     assert audited == ["settings", *(["own settings"] if reproduce else [])]
     assert found.outcome.summary.endswith("neighbours: one record")
+    assert ", a unit of distance (euclidean)" in found.outcome.summary
     with pytest.raises(DataError, match="--mechanism"):
         mechanism.drawn_by_reader(of_mechanism(), Reader(seed=1), reproduce=False)
 

@@ -1,0 +1,88 @@
+"""A claim that is stated a unit of distance, as the claim on each pair that it is audited on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import dpaudit.auditing.claims as claims
+from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.extension.case import AUnit, PrivacyCase
+from dpaudit.guarantees.currency import currency_of
+from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, Guarantee, ZeroConcentratedDP
+from dpaudit.guarantees.scaling import at_distance
+from dpaudit.laws.isolated import Isolation
+from dpaudit.laws.measuring import distances_of
+from dpaudit.neighbours import Metric
+from dpaudit.report.formatting import number
+from dpaudit.report.schema import AUnit as InDocument
+from dpaudit.report.schema import Result
+
+
+def at_distances(case: PrivacyCase, isolation: Isolation | None = None) -> PrivacyCase:
+    """Return a case with what is claimed of each of its pairs, of a claim a unit of distance.
+
+    Parameters
+    ----------
+    case
+        Whose claim is that of one unit; of another relation it is returned as it is.
+    isolation
+        Where somebody's own distance runs.
+
+    Raises
+    ------
+    InvalidArgument
+        The datasets of a pair are at no distance, or nobody knows what the claim is at it.
+    """
+    metric = case.pair.relation
+    if not isinstance(metric, Metric):
+        return case
+    if case.proved is not None:
+        expected = "nothing beside a claim a unit of distance: what is proved is of neighbours"
+        raise InvalidArgument("release", Shown("a release"), expected)
+    cases = [case, *case.candidates]
+    if any(one.pair.relation != metric for one in cases):
+        raise InvalidArgument("pairs", Shown("several distances"), "pairs of one distance")
+    apart = distances_of(metric, [one.pair for one in cases], isolation)
+    first, *others = map(_scaled, cases, apart)
+    return replace(first, candidates=tuple(others))
+
+
+def _scaled(case: PrivacyCase, apart: float) -> PrivacyCase:
+    """Return a case of one pair with what is claimed at its distance."""
+    claimed = claims.claimed(None, 0.0, at_distance(case.claimed, apart))
+    metric = case.pair.relation
+    assert isinstance(metric, Metric)
+    return replace(
+        case,
+        claimed=claimed,
+        at_delta=claims.at_delta(claimed),
+        currency=currency_of(claimed),
+        a_unit=AUnit(claimed=case.claimed, distance=metric.distance, apart=apart),
+    )
+
+
+def number_of(claim: Guarantee) -> float:
+    """Return the number of a claim that may be stated a unit of distance."""
+    match claim:
+        case ApproximateDP(at_epsilon=value) | GaussianDP(mu=value) | ZeroConcentratedDP(rho=value):
+            return value
+    raise InvalidArgument("claim", Shown(type(claim).__name__), "epsilon, mu or rho")
+
+
+def in_document(case: PrivacyCase) -> InDocument | None:
+    """Return what a claim is a unit of distance, as a report has it; None of another claim."""
+    if (a_unit := case.a_unit) is None:
+        return None
+    return InDocument(
+        distance=a_unit.distance, claimed=number_of(a_unit.claimed), apart=a_unit.apart
+    )
+
+
+def words(result: Result) -> str | None:
+    """Return how far two datasets are apart, and so what is claimed of them, in one sentence."""
+    if (a_unit := result.a_unit) is None:
+        return None
+    return (
+        f"The two are {number(a_unit.apart)} apart ({a_unit.distance}), at "
+        f"{number(a_unit.claimed)} a unit."
+    )

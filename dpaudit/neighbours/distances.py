@@ -1,0 +1,137 @@
+"""Distances between two datasets, for claims of epsilon times a distance.
+
+All are exact and then rounded up to a double: a claim is never made stricter by rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.neighbours.cells import cells
+
+_NUMERIC, _WIDEST = "biuf", 8  # kinds of numbers, and bytes up to which one is exact as it is read
+
+
+def absolute(dataset: Any, neighbour: Any) -> float:
+    """Return how far two numbers are apart.
+
+    Examples
+    --------
+    >>> absolute(3, 5.5), absolute([0.25], [0.5])
+    (2.5, 0.25)
+    """
+    if (size := _numbers(dataset).size) != 1:
+        given = Shown(f"datasets of {size} numbers")
+        raise InvalidArgument("pair", given, "datasets of one number, for their difference")
+    return manhattan(dataset, neighbour)
+
+
+def euclidean(dataset: Any, neighbour: Any) -> float:
+    """Return the root of the sum of squares of the differences of all numbers.
+
+    Examples
+    --------
+    >>> euclidean([0.0, 0.0], [3.0, 4.0])
+    5.0
+    """
+    squares = sum((one * one for one in _differences(dataset, neighbour)), Fraction(0))
+    found = _root(squares)
+    while found < math.inf and Fraction(found) ** 2 < squares:
+        found = math.nextafter(found, math.inf)
+    while found > 0 and Fraction(math.nextafter(found, 0.0)) ** 2 >= squares:
+        found = math.nextafter(found, 0.0)
+    return found
+
+
+def manhattan(dataset: Any, neighbour: Any) -> float:
+    """Return the sum of the absolute differences of all numbers.
+
+    Examples
+    --------
+    >>> manhattan([0.0, 0.0], [3.0, -4.0])
+    7.0
+    """
+    return _up(sum(_differences(dataset, neighbour), Fraction(0)))
+
+
+def chebyshev(dataset: Any, neighbour: Any) -> float:
+    """Return the largest absolute difference of two numbers in one place.
+
+    Examples
+    --------
+    >>> chebyshev([0.0, 0.0], [3.0, -4.0])
+    4.0
+    """
+    return _up(max(_differences(dataset, neighbour), default=Fraction(0)))
+
+
+def hamming(dataset: Any, neighbour: Any) -> float:
+    """Return in how many places two texts, or the records of two datasets, differ.
+
+    Examples
+    --------
+    >>> hamming("karolin", "kathrin"), hamming([1, 2, 3], [1, 5, 6])
+    (3.0, 2.0)
+    """
+    if isinstance(dataset, str) and isinstance(neighbour, str):
+        dataset, neighbour = list(dataset), list(neighbour)
+    found = cells(dataset, neighbour)
+    if found is None:
+        raise InvalidArgument("pair", Shown("no records"), "texts or records, to count places in")
+    if found.dataset.shape != found.neighbour.shape:
+        sizes = f"{len(found.dataset)} and {len(found.neighbour)} records"
+        raise InvalidArgument("pair", Shown(sizes), "as many on both sides, to count places in")
+    return float((found.dataset != found.neighbour).any(axis=1).sum())
+
+
+DISTANCES: dict[str, Callable[[Any, Any], float]] = {
+    one.__name__: one for one in (absolute, euclidean, manhattan, chebyshev, hamming)
+}
+
+
+def _differences(dataset: Any, neighbour: Any) -> Sequence[Fraction]:
+    """Return the absolute differences of two datasets of finite numbers, exactly."""
+    here, there = _numbers(dataset), _numbers(neighbour)
+    if here.shape != there.shape:
+        given = Shown(f"shapes {here.shape} and {there.shape}")
+        raise InvalidArgument("pair", given, "numbers in the same shape, to have a distance")
+    both = zip(here.ravel().tolist(), there.ravel().tolist(), strict=True)
+    return [abs(Fraction(one) - Fraction(other)) for one, other in both if one != other]
+
+
+def _numbers(dataset: Any) -> np.ndarray[Any, Any]:
+    try:
+        found = np.asarray(dataset)
+    except (TypeError, ValueError, OverflowError):
+        found = np.empty(0, dtype=object)
+    exact = found.dtype.kind in _NUMERIC and found.dtype.itemsize <= _WIDEST
+    if not exact or not np.isfinite(found).all():
+        given = Shown("datasets that are no finite numbers")
+        raise InvalidArgument("pair", given, "arrays of finite numbers, to have a distance")
+    return found
+
+
+def _up(value: Fraction) -> float:
+    """Return the least double that is not below a fraction."""
+    try:
+        found = float(value)
+    except OverflowError:
+        return math.inf
+    return found if Fraction(found) >= value else math.nextafter(found, math.inf)
+
+
+def _root(value: Fraction) -> float:
+    """Return about the root of a fraction, of which the double may be none."""
+    if not value:
+        return 0.0
+    shift = (value.numerator.bit_length() - value.denominator.bit_length()) // 2
+    try:
+        return math.ldexp(math.sqrt(value / Fraction(4) ** shift), shift)
+    except OverflowError:
+        return math.inf
