@@ -28,6 +28,7 @@ from dpaudit.neighbours import Side
 from dpaudit.report.schema import PairSearch
 
 _SHARE = 0.2  # of the trials
+_OF_SHARE = 1e-4  # of a claim that is reached, beside how soon it falls
 _LEAST = 20  # transcripts of each dataset that a candidate is ranked on
 
 
@@ -133,7 +134,11 @@ def _from_losses(case: PrivacyCase, drawer: Drawer, each: int, purpose: str) -> 
 def _from_events(
     case: PrivacyCase, drawer: Drawer, settings: Settings, each: int, purpose: str
 ) -> float:
-    """Return the largest epsilon that a bet may hope to exclude, and a little for how soon."""
+    """Return the largest epsilon that a bet may hope to exclude, and a little for how soon.
+
+    Of a claim a unit of distance how soon it falls, and a little for how much of it is reached:
+    other candidates have other claims.
+    """
     on_p, on_q = (drawer.transcripts(side, each, purpose) for side in Side)
     half = each // 2
     rng = default_rng(stream(drawer.seed, purpose, "attack"))
@@ -142,9 +147,10 @@ def _from_events(
     scores = [np.stack([score(on[half:]) for _, score in found]) for on in (on_p, on_q)]
     tallies = Tallies.of(*both_directions(scores[0], scores[1]))
     target = Target(case.claimed.epsilon(case.at_delta), case.at_delta, 0.5)
-    if case.a_unit is not None:  # epsilons of other claims are no measure: how soon this one falls
-        against = target.epsilons[target.claim : target.claim + 1]
-        return float(tallies.choose(against, case.at_delta).promise.max())
     epsilons, chosen = target.epsilons, tallies.choose(target.epsilons, case.at_delta)
     best = int(np.argmax(epsilons[chosen.aim] + 1e-3 * np.tanh(chosen.promise)))
+    if case.a_unit is not None:  # epsilons of different claims are no measure
+        against = epsilons[target.claim : target.claim + 1]
+        falls = float(tallies.choose(against, case.at_delta).promise.max())
+        return falls + _OF_SHARE * math.tanh(epsilons[chosen.aim[best]] / against[0])
     return float(epsilons[chosen.aim[best]] + 1e-3 * np.tanh(chosen.promise[best]))

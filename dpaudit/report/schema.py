@@ -170,7 +170,8 @@ class SmallestPair(Document):
 class PairSearch(Document):
     """Which of several pairs was audited, and what the ranking of them cost.
 
-    ``promised`` are estimates of each pair's epsilon on transcripts that certify nothing.
+    ``promised`` are estimates of each pair's epsilon on transcripts that certify nothing; where
+    pairs have different claims, of how soon each falls.
     """
 
     candidates: int

@@ -29,8 +29,9 @@ _UNITS = (1.0, 0.25, 3.0, 0.5, 2.0, 6.0)  # of distance, in losses of one that a
 _MADE, _IDLE, _LEAST = 0.6, 40, 20  # of the calls; tries in vain; calls that are made in any case
 _ANCHORS, _RANDOM, _CORRECTED, _TIMED = 6, 3, 3, 2
 _CLOSE = 0.1  # relatively, of a distance that will do
+_TELLING = (0.75, 4.0)  # losses of which few outputs tell that they are a little too large
 _AS_GOOD = 0.9  # of the movement a unit of distance, of pairs at other distances
-_KEPT, _ROUNDS = 10, 400
+_KEPT, _ROUNDS = 8, 400
 
 
 @dataclass(frozen=True)
@@ -195,14 +196,21 @@ class _Hunt:
         for one in sorted(worth or self.seen, key=lambda one: -one.rank):
             bands.setdefault(one.band, []).append(one)
         first = sorted((band[0] for band in bands.values()), key=lambda one: -one.rank)
-        most = max((one.rank for one in first if one.shown.kind == "movement"), default=0.0)
-        first = [o for o in first if o.shown.kind != "movement" or o.rank >= _AS_GOOD * most]
+        moved = self._best_moved([one for one in first if one.shown.kind == "movement"])
+        first = [*moved, *(one for one in first if one.shown.kind != "movement")]
         second = [
             next(other for other in bands[one.band] if other.width != one.width)
             for one in first
             if one.shown.kind == "output" and len({o.width for o in bands[one.band]}) > 1
         ]
         return [*first, *second][:_KEPT]
+
+    def _best_moved(self, moved: list[_Seen]) -> list[_Seen]:
+        """Return pairs whose centres move most a unit; of equals those that outputs tell apart."""
+        most = max((one.rank for one in moved), default=0.0)
+        best = [one for one in moved if one.rank >= _AS_GOOD * most]
+        low, high = (units * self.within.unit for units in _TELLING)
+        return [one for one in best if low <= one.apart <= high] or best
 
     def _is_worth(self, apart: float) -> bool:
         """Return whether so few outputs as an audit has may tell datasets of a distance apart."""
