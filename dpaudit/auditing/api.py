@@ -233,7 +233,7 @@ def audit(
         reading = Reading(form, read, observe, ignore, fresh)
         if domain is not None:
             refuse_beside_domain(neighbour=neighbour, bounds=bounds)
-        made = list[Candidate]()
+        made, placed = list[Candidate](), None
         if neighbour is None:
             placed = isolated(mechanism, isolation or Isolation(), reading)
             pairs = found_in(
@@ -251,7 +251,7 @@ def audit(
         else:
             found = found_pair(dataset, neighbour, relation)
         case, statement = own_case(
-            mechanism,
+            placed or mechanism,
             found.pair,
             candidates=made,
             claimed=claimed,
