@@ -131,11 +131,8 @@ def found_in(
         what = "dataset" if domain is None else "domain"
         given = Shown("one of no neighbours") if domain is None else domain
         raise InvalidArgument(what, given, f"one with neighbours under {space.relation.name}")
-    is_ours = dataset is None and not made.examples and not made.of_records
     most = max(1, worst_pair.at_most(effort.trials))
-    candidates = [
-        _candidate(one, found, space, is_ours or one.place.is_made) for one in found.found[:most]
-    ]
+    candidates = [_candidate(one, found, space) for one in found.found[:most]]
     return FoundPairs(candidates, _notes(made, found), found.most, effort.is_by_pace)
 
 
@@ -228,7 +225,7 @@ def _patient(mechanism: Isolated, calls: int) -> AbstractContextManager[None]:
     return nullcontext() if limit is None else mechanism.crew.patient(limit * calls)
 
 
-def _candidate(one: Found, search: Search, space: Space, is_ours: bool) -> Candidate:
+def _candidate(one: Found, search: Search, space: Space) -> Candidate:
     what = {
         "movement": f"centres of noise are {one.moved:.4g} scales apart",
         "invariant": "a combination of parts that no noise reaches is another",
@@ -242,6 +239,6 @@ def _candidate(one: Found, search: Search, space: Space, is_ours: bool) -> Candi
         said = f"{one.edit}, {said}"
     pair = space.oriented(one.place)
     sides = [written(side) for side in (pair.dataset, pair.neighbour)]
-    if is_ours and None not in sides:  # nobody's records
+    if space.is_nobodys(one.place) and None not in sides:
         said += f"; dataset = {sides[0]}, neighbour = {sides[1]}"
     return Candidate(pair, said)

@@ -13,8 +13,10 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.domains.reading import domain_of
 from dpaudit.errors import InvalidArgument, MechanismError
+from dpaudit.neighbours.records import Bounds
 from dpaudit.neighbours.tables import Pair, Relation
 from dpaudit.search.constants import constants_of
+from dpaudit.search.edits import domain_around
 from dpaudit.search.engine import CALLS, Hunt
 from dpaudit.search.norms import Norm, norm_of
 from dpaudit.search.showing import NOTHING, Shown
@@ -51,18 +53,59 @@ class Sensitivity:
         return f"at least {self.at_least:.9g} ({self.norm}), of {self.pairs} pairs"
 
 
+class Moved(NamedTuple):
+    """How far two answers are apart, and what of it rounding cannot explain."""
+
+    distance: float
+    certain: float
+
+
+def answer_of(query: Callable[[Any], Any], dataset: Any) -> Array:
+    """Return the answer of a query as an array of one dimension at least.
+
+    Raises
+    ------
+    MechanismError
+        It is not finite, or nothing that can be subtracted.
+    """
+    answer = query(dataset)
+    try:
+        return np.atleast_1d(check.finite_array("answer", answer, ndim=np.ndim(answer)))
+    except InvalidArgument as error:
+        raise MechanismError(f"query: {error}") from None
+
+
+def moved_between(one: Array, other: Array, norm: Norm) -> Moved:
+    """Return how far two answers are apart.
+
+    Raises
+    ------
+    MechanismError
+        They are of different shapes.
+    """
+    if one.shape != other.shape:
+        raise MechanismError(
+            f"query: answers of shapes {one.shape} and {other.shape} on neighbours, "
+            "expected the same shape on both"
+        )
+    distance = check.non_negative("norm", norm(one - other))
+    return Moved(distance, distance - _ROUNDING * norm(np.maximum(np.abs(one), np.abs(other))))
+
+
 class _First(NamedTuple):
     dataset: Any
     answer: Array
 
 
 class _Measure:
-    """Looks at pairs: how far a query moves, less what rounding explains."""
+    """Looks at pairs: how far a query moves, in units of a bound where there is one."""
 
     is_blind: bool | None = False
 
-    def __init__(self, query: Callable[[Any], Any], norm: Norm, most: int) -> None:
-        self.query, self.norm, self.most, self.runs = query, norm, most, 0
+    def __init__(
+        self, query: Callable[[Any], Any], norm: Norm, most: int, unit: Callable[[Any, Any], float]
+    ) -> None:
+        self.query, self.norm, self.most, self.unit, self.runs = query, norm, most, unit, 0
 
     @property
     def is_over(self) -> bool:
@@ -75,24 +118,48 @@ class _Measure:
         return _First(dataset, self._answer(dataset))
 
     def of(self, first: _First, neighbour: Any) -> Shown:
-        there = self._answer(neighbour)
-        if there.shape != first.answer.shape:
-            raise MechanismError(
-                f"query: answers of shapes {first.answer.shape} and {there.shape} on neighbours, "
-                "expected the same shape on both"
-            )
-        moved = check.non_negative("norm", self.norm(first.answer - there))
-        largest = self.norm(np.maximum(np.abs(first.answer), np.abs(there)))
-        certain = moved - _ROUNDING * largest  # what rounding cannot explain
-        return Shown(certain, "movement", certain) if certain > 0 else NOTHING
+        certain = moved_between(first.answer, self._answer(neighbour), self.norm).certain
+        if certain <= 0:
+            return NOTHING
+        return Shown(certain / self.unit(first.dataset, neighbour), "movement", certain)
 
     def _answer(self, dataset: Any) -> Array:
         self.runs += 1
-        answer = self.query(dataset)
-        try:
-            return np.atleast_1d(check.finite_array("answer", answer, ndim=np.ndim(answer)))
-        except InvalidArgument as error:
-            raise MechanismError(f"query: {error}") from None
+        return answer_of(self.query, dataset)
+
+
+def _one(dataset: Any, neighbour: Any) -> float:
+    return 1.0
+
+
+def hunt_of(
+    query: Callable[[Any], Any],
+    domain: Any,
+    relation: Relation | str,
+    norm: Norm,
+    *,
+    dataset: Any = None,
+    bounds: Bounds | None = None,
+    calls: int = CALLS,
+    seed: int = 0,
+    unit: Callable[[Any, Any], float] = _one,
+) -> Hunt:
+    """Return the search for the pair that moves a query most, as `sensitivity` takes all else.
+
+    Parameters
+    ----------
+    unit
+        What a movement between two datasets is measured in.
+    """
+    if not callable(query):
+        raise InvalidArgument("query", query, "a function of a dataset")
+    check.integer("calls", calls, least=2)
+    if domain is None:
+        made, start = domain_around(dataset, relation, bounds=bounds), None
+    else:
+        made, start = domain_of(domain).made(default_rng(seed)), dataset
+    space = space_of(made, relation, dataset=start, constants=constants_of(query))
+    return Hunt(space, _Measure(query, norm, calls, unit), default_rng(seed))
 
 
 def sensitivity(
@@ -102,6 +169,7 @@ def sensitivity(
     norm: str | Norm = "l2",
     *,
     dataset: Any = None,
+    bounds: Bounds | None = None,
     calls: int = CALLS,
     seed: int = 0,
 ) -> Sensitivity:
@@ -115,11 +183,13 @@ def sensitivity(
         Takes a dataset; returns a number or an array, of one shape for all datasets.
     domain, relation
         What datasets may be, as `dpaudit.domains.domain_of` takes it, and what makes two of them
-        neighbours.
+        neighbours. None beside a dataset, as `dpaudit.audit` takes one alone.
     norm
         ``l1``, ``l2`` or ``linf`` of all entries of the difference, or a function of it.
     dataset
         Where the search starts.
+    bounds
+        Of numbers, beside a dataset.
     calls
         How often the query may be called.
     seed
@@ -143,14 +213,11 @@ def sensitivity(
     >>> round(found.at_least, 9), found.norm, found.pair.relation.name
     (0.25, 'l2', 'replace-record')
     """
-    if not callable(query):
-        raise InvalidArgument("query", query, "a function of a dataset")
     name, measured = norm_of(norm)
-    check.integer("calls", calls, least=2)
-    made = domain_of(domain).made(default_rng(seed))
-    space = space_of(made, relation, dataset=dataset, constants=constants_of(query))
-    found = Hunt(space, _Measure(query, measured, calls), default_rng(seed)).result()
+    given: dict[str, Any] = {"dataset": dataset, "bounds": bounds, "calls": calls, "seed": seed}
+    hunt = hunt_of(query, domain, relation, measured, **given)
+    found = hunt.result()
     best = next((one for one in found.found if one.kind != "nothing"), None)
     if best is None:
         return Sensitivity(0.0, name, None, found.pairs)
-    return Sensitivity(best.moved, name, space.pair(best.place), found.pairs)
+    return Sensitivity(best.moved, name, hunt.space.oriented(best.place), found.pairs)

@@ -61,6 +61,8 @@ class Space:
         Records that a unit holds at most.
     is_bounded
         Whether somebody says how large numbers may be.
+    is_of_records
+        Whether datasets are like those of somebody, whose records nobody else is to see.
     """
 
     layout: Layout
@@ -70,6 +72,7 @@ class Space:
     special: tuple[tuple[Any, ...], ...]
     most_of_unit: int = 1
     is_bounded: bool = True
+    is_of_records: bool = False
 
     @property
     def removes(self) -> bool:
@@ -81,6 +84,10 @@ class Space:
         """Whether special values follow from what somebody states, and from no record."""
         start = self.layout.start
         return start is not None and start.is_of_bounds
+
+    def is_nobodys(self, place: Place) -> bool:
+        """Whether a pair holds no value that follows from records of somebody."""
+        return place.is_made or not self.is_of_records
 
     @property
     def fewest(self) -> int:
@@ -178,6 +185,7 @@ def space_of(
         special,
         domain.users or 1,
         domain.is_bounded,
+        bool(starts) or domain.of_records,
     )
 
 
@@ -193,9 +201,9 @@ def space_apart(
     InvalidArgument
         The dataset is not of the domain, or its datasets are no sequences of records.
     """
-    for name in ("nodes", "users"):
+    for name in ("nodes", "users", "around"):
         if getattr(domain, name) is not None:
-            raise InvalidArgument(name, getattr(domain, name), "nothing, with a distance")
+            raise InvalidArgument(name, Shown("a value"), "nothing, with a distance")
     layout, starts = domain.layout, [_units(one) for one in domain.examples]
     if dataset is not None:
         starts = [_checked(domain, layout, dataset), *starts]
@@ -208,6 +216,7 @@ def space_apart(
         tuple((tuple(chain.from_iterable(one)),) for one in starts),
         tuple(tuple(special_values(column, constants)) for column in layout.columns),
         is_bounded=domain.is_bounded,
+        is_of_records=bool(starts) or domain.of_records,
     )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import dpaudit._validate as check
 from dpaudit.auditing.api import Sample, domain_in_call, own_case, relation_in_call
 from dpaudit.auditing.found_pairs import Effort, found_in, refuse_beside_domain
-from dpaudit.auditing.plan import Call
+from dpaudit.auditing.plan import Call, Code
 from dpaudit.auditing.run import audit_case
 from dpaudit.domains import domain_of
 from dpaudit.errors import InvalidArgument
@@ -17,7 +18,8 @@ from dpaudit.laws.isolated import Isolation, isolated
 from dpaudit.laws.mechanism import Mechanism
 from dpaudit.neighbours import Pair, Relation
 from dpaudit.neighbours.candidates import Candidate
-from dpaudit.neighbours.found import found_pair
+from dpaudit.neighbours.found import FoundPair, found_pair
+from dpaudit.neighbours.records import Bounds
 from dpaudit.records import stray
 from dpaudit.report.formatting import number
 from dpaudit.report.schema import Result
@@ -32,8 +34,11 @@ def assert_not_refuted(
     epsilon: float | None = None,
     delta: float = 0.0,
     *,
+    dataset: Any = None,
     domain: Any = None,
     relation: Relation | str | None = None,
+    bounds: Bounds | None = None,
+    search_calls: int | None = None,
     trials: int = 10_000,
     confidence: float = CONFIDENCE,
     seed: int = 0,
@@ -55,12 +60,12 @@ def assert_not_refuted(
         The neighbours it is run on.
     epsilon, delta
         The claimed guarantee; epsilon has no default.
-    domain
-        In place of a pair: what datasets may be (`dpaudit.domains.domain_of`). The worst pair is
-        looked for.
     relation
         What makes two datasets neighbours, by default that of the pair; ``"metric: euclidean"`` or
         `dpaudit.metric` where epsilon is claimed a unit of distance (docs/metric-claims.md).
+    dataset, domain, bounds, search_calls
+        In place of a pair, as `dpaudit.audit` takes them: a dataset or what datasets may be or
+        both. The worst pair is looked for.
     trials
         Certifying transcripts on each side; at least 100.
     confidence
@@ -120,7 +125,23 @@ confidence=0.999999, seed=0, unit=...)
     if epsilon is None:
         raise InvalidArgument("epsilon", None, "the epsilon that is claimed: no default")
     claimed = ApproximateDP(epsilon, delta)
-    found, said = _pairs(mechanism, pair, domain, relation, Effort(trials), seed, claimed)
+    alone = {"dataset": dataset, "domain": domain, "bounds": bounds, "search_calls": search_calls}
+    candidates = list[Candidate]()
+    if domain is None and dataset is None:
+        found = _given(pair, relation)
+    else:
+        refuse_beside_domain(pair=pair, bounds=None if domain is None else bounds)
+        pairs = found_in(
+            isolated(mechanism, Isolation()),
+            None if domain is None else domain_of(domain),
+            relation,
+            dataset=dataset,
+            bounds=bounds,
+            effort=Effort(trials, calls=search_calls),
+            seed=seed,
+            claimed=claimed,
+        )
+        candidates, found = pairs.candidates, pairs.as_found
     settings = Settings(
         epsilon=epsilon,
         delta=delta,
@@ -132,15 +153,15 @@ confidence=0.999999, seed=0, unit=...)
     )
     case, statement = own_case(
         mechanism,
-        found[0].pair,
-        candidates=found if domain is not None else (),
-        notes=said,
+        found.pair,
+        candidates=candidates,
+        notes=() if found.words is None else (found.words,),
         claimed=claimed,
         source="the test",
         data="given by the test",
     )
     result = audit_case(
-        case, settings, statement=statement, rerun=_repeat(settings, domain, relation)
+        case, settings, statement=statement, rerun=_repeat(settings, alone, relation)
     )
     if result.verdict == "withheld":
         raise AssertionError(_dependent(result) if result.contract else _untrusted(result))
@@ -149,36 +170,28 @@ confidence=0.999999, seed=0, unit=...)
     return result
 
 
-def _pairs(
-    mechanism: Any,
-    pair: Any,
-    domain: Any,
-    relation: Any,
-    effort: Effort,
-    seed: int,
-    claimed: ApproximateDP,
-) -> tuple[list[Candidate], tuple[str, ...]]:
-    """Return the pair, or those that a search finds in a domain."""
-    if domain is None:
-        if not isinstance(pair, Pair):
-            raise InvalidArgument("pair", stray(pair), "a dpaudit.Pair, or a domain in its place")
-        if relation is not None:
-            pair = found_pair(pair.dataset, pair.neighbour, relation).pair
-        return [Candidate(pair, "given by the test")], ()
-    refuse_beside_domain(pair=pair)
-    placed = isolated(mechanism, Isolation())
-    given: dict[str, Any] = {"effort": effort, "seed": seed}
-    pairs = found_in(placed, domain_of(domain), relation, claimed=claimed, **given)
-    return pairs.candidates, pairs.notes
+def _given(pair: Any, relation: Any) -> FoundPair:
+    if not isinstance(pair, Pair):
+        expected = "a dpaudit.Pair, or a dataset or a domain in its place"
+        raise InvalidArgument("pair", stray(pair), expected)
+    if relation is None:
+        return FoundPair(pair)
+    return FoundPair(found_pair(pair.dataset, pair.neighbour, relation).pair)
 
 
-def _repeat(settings: Settings, domain: Any, relation: Any) -> Call:
+def _repeat(settings: Settings, alone: Mapping[str, Any], relation: Any) -> Call:
     names = ("epsilon", "delta", "trials", "confidence", "seed")
     given = {name: getattr(settings, name) for name in names}
-    if domain is None:
+    if alone["domain"] is None and alone["dataset"] is None:
         given |= {} if relation is None else {"relation": relation_in_call(relation)}
         return Call(given, "assert_not_refuted(mechanism, pair, ")
-    given |= {"domain": domain_in_call(domain), "relation": relation_in_call(relation)}
+    given |= {
+        "dataset": None if alone["dataset"] is None else Code("dataset"),
+        "domain": domain_in_call(alone["domain"]),
+        "relation": relation_in_call(relation),
+        "bounds": alone["bounds"],
+        "search_calls": alone["search_calls"],
+    }
     return Call(given, "assert_not_refuted(mechanism, ")
 
 

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -18,23 +19,28 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, settings, target
 from hypothesis import strategies as st
 from hypothesis.errors import Flaky
 from hypothesis.strategies import SearchStrategy
+from numpy.random import default_rng
 
 import dpaudit._validate as check
 import dpaudit.records as records
-from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, MechanismError, Shown
-from dpaudit.neighbours import Pair, Table, compare
+from dpaudit.neighbours import Pair, Relation, Table, compare
+from dpaudit.neighbours.found import chosen_relation
+from dpaudit.neighbours.records import Bounds
 from dpaudit.records import Record
+from dpaudit.search.engine import CALLS, Hunt
 from dpaudit.search.norms import Norm, norm_of
+from dpaudit.search.sensitivity import answer_of, hunt_of, moved_between
+from dpaudit.search.showing import Shown as Seen
+from dpaudit.search.space import Place
 from dpaudit.verdicts import judge
 
 Query = Callable[[Any], Any]
 Bound = float | Callable[[Pair[Any]], float]
 
-# What rounding may add to a movement, in units of the answers' last place.
-_ROUNDING = 16 * float(np.finfo(np.float64).eps)
 # Where few neighbours of the best pair are new, Hypothesis looks for one without end: with a number
 # that means nothing there always is one, and the search ends after the examples it was given.
+_CHANGED = "query: different answers on the same dataset, expected a deterministic function"
 _COUNTER = st.integers(0, 255)
 
 
@@ -74,8 +80,13 @@ class _Violation(Exception):
 def assert_sensitivity(
     query: Query,
     bound: Bound,
-    pairs: SearchStrategy[Pair[Any]] | Iterable[Pair[Any]],
+    pairs: SearchStrategy[Pair[Any]] | Iterable[Pair[Any]] | None = None,
     *,
+    domain: Any = None,
+    relation: Relation | str | None = None,
+    dataset: Any = None,
+    bounds: Bounds | None = None,
+    search_calls: int = CALLS,
     norm: str | Norm = "l2",
     max_examples: int = 300,
     derandomize: bool = True,
@@ -95,6 +106,8 @@ def assert_sensitivity(
     pairs
         A Hypothesis strategy, such as `dpaudit.testing.pairs` returns, that is searched for a large
         ratio of movement to bound; or pairs, which are all tried.
+    domain, relation, dataset, bounds, search_calls
+        In their place, as `dpaudit.sensitivity` takes them: the same search finds the same pair.
     norm
         ``l1``, ``l2`` or ``linf`` of all entries of the difference, or a function of it.
     max_examples
@@ -102,8 +115,8 @@ def assert_sensitivity(
     derandomize
         Whether every run looks at the same pairs.
     show_records
-        Whether the assertion may hold a pair that was given. One that a search made is always
-        shown: it is nobody's data.
+        Whether the assertion may hold a pair that was given, or found beside records. One that a
+        search made is always shown: it is nobody's data.
 
     Returns
     -------
@@ -125,6 +138,9 @@ def assert_sensitivity(
     >>> mean = lambda records: records.mean(axis=0)
     >>> four = pairs("replace-record", Records(rows=4, labels=None))
     >>> round(assert_sensitivity(mean, 2 / 4, four), 6)
+    1.0
+    >>> box = dict(bounds=(-1, 1), records=4)
+    >>> round(assert_sensitivity(np.mean, 2 / 4, domain=box, relation="replace-record"), 6)
     1.0
     >>> assert_sensitivity(mean, 1 / 4, four)
     Traceback (most recent call last):
@@ -153,8 +169,15 @@ def assert_sensitivity(
         return _measured(query, bound, chosen, pair)
 
     made_up = isinstance(pairs, SearchStrategy)
+    alone = {"domain": domain, "relation": relation, "dataset": dataset, "bounds": bounds}
     with records.run(show_records):
-        if isinstance(pairs, SearchStrategy):
+        if pairs is None:
+            seed = 0 if derandomize else int(default_rng().integers(2**31))
+            hunt = _hunt(query, bound, chosen, calls=search_calls, seed=seed, **alone)
+            best, violation, made_up = _hunted(measure, hunt)
+        elif given_name := next((name for name, one in alone.items() if one is not None), None):
+            raise InvalidArgument(given_name, Shown("both"), f"either {given_name} or pairs")
+        elif isinstance(pairs, SearchStrategy):
             best, violation = _searched(measure, pairs, max_examples, derandomize)
         else:
             best, violation = _tried(measure, pairs)
@@ -166,24 +189,67 @@ def assert_sensitivity(
 def _measured(query: Query, bound: Bound, norm: Norm, pair: Pair[Any]) -> _Movement:
     if not isinstance(pair, Pair):
         raise InvalidArgument("pairs", records.stray(pair), "dpaudit.Pair objects")
-    one, other = _answer(query, pair.dataset), _answer(query, pair.neighbour)
-    if one.shape != other.shape:
-        raise MechanismError(
-            f"query: answers of shapes {one.shape} and {other.shape} on neighbours, "
-            "expected the same shape on both"
-        )
-    distance = check.non_negative("norm", norm(one - other))
-    rounding = _ROUNDING * norm(np.maximum(np.abs(one), np.abs(other)))
+    one, other = (answer_of(query, side) for side in (pair.dataset, pair.neighbour))
+    moved = moved_between(one, other, norm)
     limit = check.positive("bound", bound(pair) if callable(bound) else bound)
-    return _Movement(pair, distance, distance - rounding, limit)
+    return _Movement(pair, moved.distance, moved.certain, limit)
 
 
-def _answer(query: Query, dataset: Any) -> Array:
-    answer = query(dataset)
-    try:
-        return np.atleast_1d(check.finite_array("answer", answer, ndim=np.ndim(answer)))
-    except InvalidArgument as error:
-        raise MechanismError(f"query: {error}") from None
+def _hunt(
+    query: Query,
+    bound: Bound,
+    norm: Norm,
+    *,
+    domain: Any,
+    relation: Any,
+    dataset: Any,
+    **given: Any,
+) -> Hunt:
+    """Return the search of `dpaudit.sensitivity`, with movements in units of the bound."""
+    if domain is None and dataset is None:
+        expected = "a Hypothesis strategy for pairs, pairs, a domain or a dataset"
+        raise InvalidArgument("pairs", None, expected)
+    named = chosen_relation(relation)
+    if named is None:
+        raise InvalidArgument("relation", None, "what makes neighbours, to look for them")
+
+    def unit(one: Any, other: Any) -> float:
+        limit = bound(Pair(one, other, named)) if callable(bound) else bound
+        return check.positive("bound", limit)
+
+    return hunt_of(query, domain, relation, norm, dataset=dataset, unit=unit, **given)
+
+
+def _hunted(
+    measure: Callable[[Pair[Any]], _Movement], hunt: Hunt
+) -> tuple[float, _Movement | None, bool]:
+    """Return the largest ratio, the smallest pair beyond the bound, and whether that is nobody's.
+
+    Raises
+    ------
+    MechanismError
+        The pair that moved further than the bound does so no more.
+    """
+    found = hunt.result().found[:1]
+    best = max((measure(hunt.space.oriented(one.place)).ratio for one in found), default=0.0)
+    beyond = [one for one in hunt.best if judge(1.0, one[0].size) == "refuted"]
+    for _, place in sorted(beyond, key=_simplicity):
+        try:
+            violation = measure(hunt.space.oriented(place))
+        except InvalidArgument:
+            continue  # no neighbours
+        if not violation.violates:
+            raise MechanismError(_CHANGED)
+        return best, violation, hunt.space.is_nobodys(place)
+    return best, None, False
+
+
+def _simplicity(one: tuple[Seen, Place]) -> tuple[int, float, float]:
+    """Order pairs: by units, then by how far they move, then by the sizes of numbers."""
+    seen, place = one
+    cells = [cell for unit in place.units for record in unit for cell in record]
+    numbers = [abs(one) for one in cells if isinstance(one, int | float) and math.isfinite(one)]
+    return len(place.units), -round(seen.size, 9), float(sum(numbers))
 
 
 def _searched(
@@ -218,9 +284,7 @@ def _searched(
     except _Violation as found:
         return best, found.movement
     except Flaky:
-        raise MechanismError(
-            "query: different answers on the same dataset, expected a deterministic function"
-        ) from None
+        raise MechanismError(_CHANGED) from None
     return best, None
 
 

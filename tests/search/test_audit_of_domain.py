@@ -163,6 +163,19 @@ def test_an_assertion_takes_a_domain():
         assert_not_refuted(noisy_sum(1.0), pair, **given)
 
 
+def test_an_assertion_takes_a_dataset_alone():
+    from dpaudit.testing import assert_not_refuted
+
+    given = {"relation": "replace-record", "epsilon": 1.0, "trials": 2000, "bounds": (0, 1)}
+    data = np.linspace(0.4, 0.6, 5)
+    assert assert_not_refuted(noisy_sum(1.0), dataset=data, **given).verdict == "not refuted"
+    words = r"(?s)refuted at delta = 0.*trials=2000.*dataset=dataset, relation=.*bounds=\(0, 1\)"
+    with pytest.raises(AssertionError, match=words):
+        assert_not_refuted(noisy_sum(0.4), dataset=data, **given)
+    with pytest.raises(InvalidArgument, match="bounds: got both"):
+        assert_not_refuted(noisy_sum(1.0), dataset=data, domain=SIX, **given)
+
+
 @pytest.mark.slow
 def test_a_table_of_pandas_is_a_domain():
     table = pd.DataFrame({"age": [20, 90], "sex": ["f", "m"]})

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+import dpaudit
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.neighbours import RELATIONS, REPLACE_RECORD, Pair
 from dpaudit.testing import Records, assert_sensitivity, pairs
@@ -239,3 +240,78 @@ def test_what_is_certain_of_a_movement_is_less_by_its_rounding():
     rounding = 16 * np.finfo(np.float64).eps * 5e9
     assert (found.distance, found.bound, found.ratio) == (3e9, 4e9, 0.75)
     assert 0 < found.distance - found.certain == pytest.approx(rounding, rel=0.2)
+
+
+# A domain, or a dataset, in place of pairs
+
+BOX = {"bounds": (-1, 1), "records": (1, 4)}
+MOVED = {
+    "sum": (np.sum, 2.0),
+    "median": (np.median, 2.0),  # of one record
+    "variance": (np.var, 1.0),
+    "sums": (lambda x: np.array([x.sum(), -x.sum()]), 2 * math.sqrt(2)),
+}
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_the_search_of_a_domain_is_that_of_a_sensitivity(name):
+    query, moved = MOVED[name]
+    given = {"domain": BOX, "relation": "replace-record"}
+    found = dpaudit.sensitivity(query, **given)
+    ratio = assert_sensitivity(query, moved, **given)
+    assert ratio == pytest.approx(float(found) / moved, rel=1e-12)
+    assert ratio == pytest.approx(1, rel=1e-9)
+    refused(query, moved / 2, **given)
+
+
+def test_beside_a_dataset_both_find_the_same_and_no_record_is_shown():
+    data = np.array([0.3217, 0.4111, 0.4379])
+    given = {"dataset": data, "bounds": (0, 1), "relation": "replace-record"}
+    found = dpaudit.sensitivity(np.median, None, **given)
+    assert assert_sensitivity(np.median, 1.0, **given) == pytest.approx(found.at_least)
+    assert found.at_least == pytest.approx(1)
+    message = refused(np.median, 0.5, **given)
+    assert "dataset: array([" in message
+    locked = lambda x: float(np.isin(x, data).sum() == 3)  # noqa: E731
+    message = refused(locked, 0.5, **given)
+    assert "0.3217" not in message
+    assert "0.3217" in refused(locked, 0.5, show_records=True, **given)
+
+
+def test_the_smallest_pair_beyond_a_bound_is_shown():
+    message = refused(np.sum, 1.0, domain=BOX, relation="replace-record")
+    assert "dataset: array([-1.])" in message
+    assert "neighbour: array([1.])" in message
+
+
+def test_a_bound_that_depends_on_the_pair_is_one_of_a_domain_too():
+    given = {"domain": BOX, "relation": "replace-record"}
+    by_size = lambda pair: 2 / len(pair.dataset)  # noqa: E731
+    assert assert_sensitivity(np.mean, by_size, **given) == pytest.approx(1)
+    message = refused(np.mean, lambda pair: 1 / len(pair.dataset), **given)
+    assert "ratio: 2" in message
+
+
+def test_a_query_that_changes_is_named_whoever_looks():
+    rng = np.random.default_rng(0)
+    with pytest.raises(MechanismError, match="deterministic"):
+        assert_sensitivity(
+            lambda x: 9.0 * (rng.random() < 0.02), 1.0, domain=BOX, relation="replace-record"
+        )
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({}, "pairs"),
+        ({"domain": BOX}, "relation"),
+        ({"domain": BOX, "relation": "replace-record", "pairs": []}, "domain"),
+        ({"dataset": np.zeros(2), "pairs": []}, "dataset"),
+        ({"relation": "replace-record", "pairs": []}, "relation"),
+        ({"domain": 7, "relation": "replace-record"}, "domain"),
+        ({"domain": BOX, "relation": "replace-record", "search_calls": 0}, "calls"),
+    ],
+)
+def test_where_to_look_is_said_once(given, name):
+    with pytest.raises(InvalidArgument, match=rf"^{name}: got"):
+        assert_sensitivity(np.sum, 2.0, **given)
