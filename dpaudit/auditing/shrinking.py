@@ -7,7 +7,6 @@ probability. What is found here never changes the verdict.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,6 +22,7 @@ from dpaudit.neighbours import Pair
 from dpaudit.neighbours.smaller import shared_records, size_of
 from dpaudit.records import Record, are_shown
 from dpaudit.report.schema import Result, SmallestPair, Witness
+from dpaudit.search.shrinking import fewer
 
 _TRIES = 8
 _LEAST = 100  # transcripts of each dataset that choose an event, and that count it
@@ -80,11 +80,11 @@ def smallest(case: PrivacyCase, drawer: Drawer, outputs: int, alpha: float) -> S
     sizes = [size_of(side) for side in (case.pair.dataset, case.pair.neighbour)]
     fewest = kept[: int(min(sizes) == len(kept))]
     if fewest != kept and not search.refutes_on(shared.keeping(fewest)):
-        parts = 2
-        while search.tries and parts <= len(kept):
-            smaller = _without_a_part(kept, parts)
-            found = next((one for one in smaller if search.refutes_on(shared.keeping(one))), None)
-            kept, parts = (kept, 2 * parts) if found is None else (found, max(2, parts - 1))
+        fewer(
+            kept,
+            lambda some: search.refutes_on(shared.keeping(some)),
+            lambda: not search.tries,
+        )
     return None if search.best is None else _said(case.pair, *search.best)
 
 
@@ -97,13 +97,6 @@ def added(result: Result, case: PrivacyCase, drawer: Drawer, alpha: float) -> Re
         return result
     notes = [*result.notes, found.sentence]
     return result.model_copy(update={"smallest_pair": found, "notes": notes})
-
-
-def _without_a_part(kept: list[int], parts: int) -> Iterator[list[int]]:
-    """Yield what is kept without each of so many parts of it."""
-    size = -(-len(kept) // parts)
-    for start in range(0, len(kept), size):
-        yield kept[:start] + kept[start + size :]
 
 
 def _said(whole: Pair[object], pair: Pair[object], found: Witness) -> SmallestPair:

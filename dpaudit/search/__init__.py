@@ -8,6 +8,7 @@
 | showing    | what a few runs with the same noise show of a pair                          |
 | invariants | combinations of parts that no noise reaches                                 |
 | climbing   | ascent from the best pairs                                                  |
+| shrinking  | fewer and simpler records that show as much                                 |
 | engine     | all of it, within a number of calls                                         |
 
 What it finds is a guess that nobody has to believe: an audit certifies on outputs of its own.

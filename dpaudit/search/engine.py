@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, zip_longest
 from time import monotonic
 from typing import Any, Protocol
@@ -20,12 +21,15 @@ from dpaudit.search import climbing, making
 from dpaudit.search.constants import constants_of
 from dpaudit.search.edits import Edit, of_new, of_old
 from dpaudit.search.showing import NOTHING, Kind, Shown, showing
+from dpaudit.search.shrinking import shrink
 from dpaudit.search.space import Place, Space, space_of
 
 CALLS = 2_000
 _MADE = 0.5  # of the calls, for pairs that are made
 _COMPARED = 0.1  # of the calls, for what the outputs of one dataset have in common
 _CLIMBED = 3
+_SHRUNK = 0.1  # of the calls, to leave out and to simplify records of what was found
+_AS_MUCH = 1 - 1e-9
 _MANY = 12  # pairs of either kind that somebody else has to rank
 _TIMED, _LEAST = 2, 20  # datasets that show a pace; calls that are made in any case
 _REMEMBERED = 128  # datasets, of which pairs are looked at in turn
@@ -221,6 +225,7 @@ class Hunt:
             if self.shows.runs >= made:
                 break
             self.judge(place)
+        most = int((1 - _SHRUNK) * self.shows.most)
         for shown, place in self._leaders(_CLIMBED):
             if shown.kind in ("movement", "output", "invariant"):
                 climbing.climb(
@@ -229,10 +234,10 @@ class Hunt:
                     shown,
                     self.some,
                     self.judge,
-                    lambda: self.shows.is_over,
+                    partial(self._is_beyond, most),
                     self.rng,
                 )
-        found = [self._found(*one) for one in self._kept() or self._any()]
+        found = [self._found(*one) for one in self._shrunk(self._kept()) or self._any()]
         return Search(
             tuple(found), len(self.seen), self.shows.runs, self.shows.most, self.space.is_bounded
         )
@@ -287,6 +292,27 @@ class Hunt:
         both = chain.from_iterable(zip_longest(self._leaders(_MANY), edited[:_MANY]))
         different = {key_of(one[1]): one for one in both if one is not None}
         return [one for one in different.values() if self._are_neighbours(one[1])]
+
+    def _shrunk(self, kept: Sequence[tuple[Shown, Place]]) -> list[tuple[Shown, Place]]:
+        """Return pairs of fewer and simpler records that show as much, each for its share."""
+        found = list[tuple[Shown, Place]]()
+        for left, (shown, place) in zip(range(len(kept), 0, -1), kept, strict=True):
+            most = self.shows.runs + max(0, self.shows.most - self.shows.runs) // left
+            smaller = place
+            if not self.shows.is_blind and key_of(place) not in self.edits:  # which have words
+                is_over = partial(self._is_beyond, most)
+                smaller = shrink(self.space, place, partial(self._shows, shown), is_over)
+            found.append((self.judge(smaller), smaller))
+        return found
+
+    def _is_beyond(self, most: int) -> bool:
+        return self.shows.runs >= most
+
+    def _shows(self, wanted: Shown, place: Place) -> bool:
+        """Return whether a pair of neighbours shows as much as another."""
+        now = self.judge(place)
+        as_much = now.size >= wanted.size * _AS_MUCH and now.moved >= wanted.moved * _AS_MUCH
+        return now.kind == wanted.kind and as_much and self._are_neighbours(place)
 
     def _are_neighbours(self, place: Place) -> bool:
         try:

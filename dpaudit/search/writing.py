@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
+from collections.abc import Callable, Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -16,6 +19,8 @@ def written(dataset: Any) -> str | None:
     --------
     >>> written((np.array([[1.0]]), np.array([2])))
     '(np.array([[1.0]]), np.array([2]))'
+    >>> written(np.array([0.0] * 40 + [np.nan]))
+    'np.array([0.0] * 40 + [np.nan])'
     """
     text = _expression(dataset)
     return None if text is None or len(text) > _LONGEST else text
@@ -23,18 +28,52 @@ def written(dataset: Any) -> str | None:
 
 def _expression(dataset: Any) -> str | None:
     if isinstance(dataset, np.ndarray):
-        return f"np.array({dataset.tolist()!r})".replace("nan", "np.nan")
+        return f"np.array({_text(dataset.tolist())})"
     if isinstance(dataset, tuple):
         parts = [_expression(one) for one in dataset]
         return None if None in parts else f"({', '.join(map(str, parts))})"
     if isinstance(dataset, list | int | float | str):
-        return repr(dataset)
+        return _text(dataset)
     if hasattr(dataset, "to_dict") and hasattr(dataset, "columns"):
-        return f"pd.DataFrame({dataset.to_dict('list')!r})"
+        return f"pd.DataFrame({_text(dataset.to_dict('list'))})"
     if hasattr(dataset, "edges") and hasattr(dataset, "nodes"):
         nodes, edges = list(dataset.nodes), list(dataset.edges)
         return f"nx.from_dict_of_lists({_neighbours(nodes, edges)!r})"
     return None
+
+
+def _text(value: Any) -> str:
+    """Return a value as Python: what comes several times in a row is written once."""
+    if isinstance(value, list):
+        return _listed(value)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key!r}: {_text(one)}" for key, one in value.items()) + "}"
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return f"pd.{'NA' if type(value).__name__ == 'NAType' else 'NaT'}"
+    if isinstance(value, datetime.datetime):
+        return f"pd.Timestamp({value.isoformat()!r})"
+    if isinstance(value, float) and value != value:
+        return "np.nan"
+    return {"inf": "np.inf", "-inf": "-np.inf"}.get(repr(value), repr(value))
+
+
+def _listed(values: Sequence[Any]) -> str:
+    texts = [_text(one) for one in values]
+    runs = [(text, sum(1 for _ in some)) for text, some in groupby(texts)]
+    plain, short = f"[{', '.join(texts)}]", " + ".join(_joined(runs))
+    return short if runs and len(short) < len(plain) else plain
+
+
+def _joined(runs: Sequence[tuple[str, int]]) -> list[str]:
+    """Return lists that add up to what comes so many times in a row."""
+    found = list[str]()
+    is_long: Callable[[tuple[str, int]], bool] = lambda run: run[1] > 2  # noqa: E731
+    for repeats, some in groupby(runs, is_long):
+        if repeats:
+            found += [f"[{text}] * {count}" for text, count in some]
+        else:
+            found.append(f"[{', '.join(text for text, count in some for _ in range(count))}]")
+    return found
 
 
 def _neighbours(nodes: list[Any], edges: list[Any]) -> dict[Any, list[Any]]:

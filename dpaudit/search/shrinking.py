@@ -1,0 +1,172 @@
+"""What was found on fewer records, and on simpler ones, that shows as much.
+
+Records that both datasets have are left out, a half, a quarter, ... at a time; those that stay
+become one, or the simplest that there is: 0, an end, a whole number, one of few digits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from dpaudit.domains.columns import Column, Integers, Numbers
+from dpaudit.domains.layouts import Unit
+from dpaudit.neighbours.cells import value_key
+from dpaudit.search.space import Place, Space
+
+_DIGITS = (0, 1, 2)
+_NUMBERS = (Integers, Numbers)
+_Enough = Callable[[Place], bool]
+
+
+def fewer(
+    kept: list[int],
+    is_enough: Callable[[list[int]], bool],
+    is_over: Callable[[], bool] = lambda: False,
+) -> list[int]:
+    """Return as few of some numbers as are enough, as far as one looks (delta debugging).
+
+    Parameters
+    ----------
+    kept
+        Numbers that are enough.
+    is_enough, is_over
+        Whether some of them are, and whether it may be asked no more.
+
+    Examples
+    --------
+    >>> fewer(list(range(8)), lambda some: {2, 5} <= set(some))
+    [2, 5]
+    """
+    parts = 2
+    while len(kept) > 1 and parts <= len(kept) and not is_over():
+        found = next((one for one in _without_a_part(kept, parts) if is_enough(one)), None)
+        if found is not None:
+            kept, parts = found, max(2, parts - 1)
+        elif parts == len(kept):
+            break
+        else:
+            parts = min(len(kept), 2 * parts)
+    return kept
+
+
+def _without_a_part(kept: list[int], parts: int) -> Iterator[list[int]]:
+    """Yield what is kept without each of so many parts of it."""
+    size = -(-len(kept) // parts)
+    for start in range(0, len(kept), size):
+        yield kept[:start] + kept[start + size :]
+
+
+def shrink(space: Space, place: Place, is_enough: _Enough, is_over: Callable[[], bool]) -> Place:
+    """Return a pair of fewer and simpler records that is enough.
+
+    Parameters
+    ----------
+    space, place
+        Where pairs are, and one of them.
+    is_enough, is_over
+        Whether a pair shows as much, and whether it may be asked no more.
+    """
+    best = _of_fewer(space, place, is_enough, is_over)
+    for options in (_alike, _simpler_unit, _simpler_new):
+        for n in range(1 if options is _alike else len(best.units)):
+            made: Place | None = best
+            while made is not None:
+                best = made
+                others = (one for one in options(space, best, n) if one != best)
+                made = next((one for one in others if not is_over() and is_enough(one)), None)
+    return best
+
+
+def _of_fewer(space: Space, at: Place, is_enough: _Enough, is_over: Callable[[], bool]) -> Place:
+    others = [n for n in range(len(at.units)) if n != at.place]
+    least = max(space.sizes[0], 1) - (0 if space.removes else 1)
+    if len(others) <= least:
+        return at
+
+    def with_some(kept: list[int]) -> Place:
+        units = [at.units[n] for n in sorted((*kept, at.place))]
+        return Place(tuple(units), sum(n < at.place for n in kept), at.new, at.is_made)
+
+    def is_still_enough(kept: list[int]) -> bool:
+        return len(kept) >= least and not is_over() and is_enough(with_some(kept))
+
+    fewest = others[:least]
+    kept = fewest if is_still_enough(fewest) else fewer(others, is_still_enough, is_over)
+    return with_some(kept)
+
+
+def _alike(space: Space, at: Place, _: int) -> Iterator[Place]:
+    """Yield pairs whose other records are all the simplest one, or the one that most are."""
+    others = [unit for n, unit in enumerate(at.units) if n != at.place]
+    keys = Counter(map(value_key, others))
+    for unit in (_simplest(space), *sorted(others, key=lambda one: -keys[value_key(one)])[:1]):
+        made = (unit,) * len(others)
+        yield at._replace(units=(*made[: at.place], at.units[at.place], *made[at.place :]))
+
+
+def _simpler_unit(space: Space, at: Place, n: int) -> Iterator[Place]:
+    """Yield pairs in which one unit of the dataset is simpler."""
+    for unit in _simpler(space, at.units[n]):
+        made = at._replace(units=(*at.units[:n], unit, *at.units[n + 1 :]))
+        if n != at.place:
+            yield made
+        elif _are_other(space, unit, at.new):
+            yield made
+
+
+def _simpler_new(space: Space, at: Place, n: int) -> Iterator[Place]:
+    """Yield pairs in which the neighbour's own unit is simpler."""
+    if n == at.place and at.new:
+        for new in _simpler(space, at.new):
+            if _are_other(space, at.units[n], new):
+                yield at._replace(new=new)
+
+
+def _are_other(space: Space, unit: Unit, new: Unit | None) -> bool:
+    """Return whether a neighbour may have the one in place of the other."""
+    return list(space.replacements(unit, () if new is None else (new,))) == [new]
+
+
+def _simplest(space: Space) -> Unit:
+    columns = zip(space.layout.columns, space.special, strict=True)
+    return (space.record([_first(column, values) for column, values in columns]),)
+
+
+def _first(column: Column, values: Sequence[Any]) -> Any:
+    if isinstance(column, _NUMBERS) and column.low <= 0 <= column.high:
+        return type(column.low)(0)
+    return values[0]
+
+
+def _simpler(space: Space, unit: Unit) -> Iterator[Unit]:
+    """Yield the simplest unit, fewer records, and units one cell of which is simpler."""
+    simplest = _simplest(space)
+    if unit and unit != simplest:
+        yield simplest
+    if len(unit) > 1:
+        yield unit[:1]
+    for row, record in enumerate(unit):
+        for n, (cell, column) in enumerate(zip(record, space.layout.columns, strict=True)):
+            for value in _simpler_cells(cell, column, simplest[0][n]):
+                made = space.record((*record[:n], value, *record[n + 1 :]))
+                yield (*unit[:row], made, *unit[row + 1 :])
+
+
+def _simpler_cells(cell: Any, column: Column, simplest: Any) -> Iterator[Any]:
+    if cell == simplest and type(cell) is type(simplest):
+        return
+    yield simplest
+    if not isinstance(column, _NUMBERS) or cell is None or not math.isfinite(cell):
+        return
+    if cell in (column.low, column.high):
+        return
+    yield from (type(cell)(column.low), type(cell)(column.high))
+    for digits in _DIGITS:
+        near = type(cell)(round(cell, digits))
+        if near == cell:
+            return
+        if column.low <= near <= column.high:
+            yield near
