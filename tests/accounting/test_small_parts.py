@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import mpmath
 import numpy as np
 import pytest
 
+import dpaudit.accounting.grid.convolution as convolution
+import dpaudit.accounting.grid.numerical as numerical
+import dpaudit.accounting.pairs.pair as pair_module
+import dpaudit.accounting.series.inversion as inversion
 import dpaudit.guarantees.rounding as rounding
 from dpaudit.accounting.composition import gaussian_bracket
 from dpaudit.accounting.events import (
@@ -17,9 +22,10 @@ from dpaudit.accounting.events import (
     BatchedGaussian,
     GaussianRelease,
     LaplaceRelease,
+    PoissonSubsampledGaussian,
 )
 from dpaudit.accounting.pairs.allocation import Allocated
-from dpaudit.accounting.pairs.composition import _displaces
+from dpaudit.accounting.pairs.composition import Composition, _displaces
 from dpaudit.accounting.proved import NumericalDP
 from dpaudit.accounting.renyi import _log_gap
 from dpaudit.accounting.selection import negative_binomial, parameter_of
@@ -102,3 +108,117 @@ def test_a_number_of_cells_is_that_of_a_grid_which_is_then_used():
     assert coarse.bracket(1e-5).width > 100 * usual.bracket(1e-5).width
     assert coarse.delta(1.0) > usual.delta(1.0)
     assert replace(coarse, cells=None) == usual
+
+
+# Grids
+
+
+def tilted(masses, first=0, log_total=-1.0):
+    masses = np.array(masses)
+    return convolution.Tilted(masses / masses.sum(), first, log_total)
+
+
+def test_a_convolution_errs_by_every_copy_and_to_its_side():
+    one, other = tilted([1.0, 2.0, 1.0]), tilted([3.0, 1.0])
+    given = [(one, 3), (other, 2)], 0, 64, 0.1, (1.0, 1.0), 1e-15
+    above, below = (convolution.convolved(*given, side) for side in (1, -1))
+    middle = 3 * one.log_total + 2 * other.log_total
+    assert above.log_total - middle == pytest.approx(5 * 1e-13, rel=1e-2)
+    assert below.log_total - middle == pytest.approx(-5 * 1e-13, rel=1e-2)
+    unit = float(np.finfo(float).eps)
+    norms = [float(np.sqrt((part.masses**2).sum())) for part in (one, other)]
+    whole = float(np.sqrt((above.masses**2).sum()))
+    transform = 4 * unit * math.log2(64)
+    due = transform * (3 * norms[0] + 2 * norms[1]) + (transform + 4 * unit * 5) * whole
+    assert above.noise == pytest.approx(due)
+
+
+def test_what_lies_beyond_a_grid_lies_on_either_side(monkeypatch):
+    asked = []
+    monkeypatch.setattr(convolution, "_chernoff", lambda *given: asked.append(given[1:]) or 0.25)
+    assert convolution._beyond([], -10, 64, 0.5, (2.0, 3.0)) == 0.5
+    assert asked == [(-2.0, -5.0, 0.5), (3.0, 27.0, 0.5)]
+
+
+def sampled(count=10):
+    return PoissonSubsampledGaussian(sampling_ratio=0.2, noise_multiplier=1.0, count=count)
+
+
+def test_chernoffs_bound_is_of_the_worse_direction():
+    both = [numerical._chernoff(one, 1.5) for one in Composition.of(sampled()).directions]
+    assert min(both) < 0.9 * max(both)
+    assert numerical.chernoff_delta(sampled(), 1.5) == max(both)
+
+
+def test_each_law_errs_to_the_side_on_which_its_end_is(monkeypatch):
+    sides, convolved = [], numerical.convolved
+    monkeypatch.setattr(
+        numerical, "convolved", lambda *given: sides.append(given[-1]) or convolved(*given)
+    )
+    numerical._curves(Composition.of(sampled()), 2.0, 256, (0.0, 0.0))
+    assert sides == [-1, 1, 1]  # P-masses down, Q-masses up, and what is rounded upwards up
+
+
+def test_a_window_ends_where_the_losses_of_either_direction_do():
+    (pair, _), *_ = Composition.of(sampled(1)).parts
+    wide = numerical.Window(-50.0, 50.0, 1e-3, 1e-3)
+    removal, addition = (
+        numerical.step_window(one, 1.0, wide, 1) for one in (pair, pair.reversed())
+    )
+    assert removal[0] == pytest.approx(math.log(0.8))
+    assert addition[1] == pytest.approx(-math.log(0.8))
+
+
+def test_tails_that_are_trimmed_are_lost_above_and_not_below(monkeypatch):
+    seen = []
+
+    def curves(pairs, order, cells, lost):
+        seen.append((pairs, lost))
+        raise InterruptedError
+
+    monkeypatch.setattr(numerical, "_curves", curves)
+    composed = Composition.of(sampled())
+    with pytest.raises(InterruptedError):
+        numerical._epsilon(composed, 1e-5, 256, 1e-3)
+    (pairs, lost), *_ = seen
+    assert 0 < pairs.trimmed_mass <= 1e-3 * 1e-5
+    assert lost == (pairs.trimmed_mass, 0.0)
+
+
+# Series
+
+
+def test_what_decides_by_itself_is_known_up_to_a_doubt_or_else_between_all_and_none():
+    pairs = SimpleNamespace(infinite_mass=0.01, beyond=(0.2, 0.05))
+    one = inversion._Series(pairs, None, None, None, 0.0, 0.0, 1.0, 1e-3)
+    for epsilon, most in ((0.5, 1e-3), (1.0, 1e-3), (1.01, math.exp(1.01) * 0.05)):
+        sure = 0.2 - math.exp(epsilon) * 0.05
+        found = one._known(epsilon)
+        assert found.lower == pytest.approx(0.01 + sure)
+        assert found.upper == pytest.approx(0.01 + sure + most)
+
+
+def test_terms_that_are_cut_off_are_at_most_their_envelope():
+    pair = SimpleNamespace(envelope=lambda order, u: order / u)
+    assert inversion._cut([(pair, 2)], 3.0, 10.0) == pytest.approx(0.3**2 / (math.pi * 10))
+
+
+def test_a_release_that_is_added_is_taken_off_the_lower_end():
+    epsilon, event = 1.0, sampled()
+    truth = numerical.numerical_delta(event, epsilon)
+    for pairs in Composition.of(event).directions[:1]:
+        series = inversion._Series.around(pairs.trimmed(1e-20), epsilon, (0.3, truth.upper))
+        found = series.delta(epsilon)
+        assert found.lower <= truth.upper
+        assert found.upper > 1.05 * truth.upper  # more was released
+
+
+def test_near_frequency_0_a_characteristic_is_off_by_its_distance_from_1():
+    (pair, _), *_ = Composition.of(sampled(1)).parts
+    u = 0.01 * np.arange(300.0)
+    losses, masses = pair_module._near_zero(pair, 1.0, 0.01)
+    away = u * float(np.abs(losses) @ masses)
+    errors = pair.characteristic_error(1.0, u)
+    due = 4e-16 + 5e-14 * np.minimum(away, 2.0) + 4e-15 * away
+    assert errors[:256] == pytest.approx(due[:256])
+    assert errors[256:] == pytest.approx(5e-14 + 4e-15 * away[256:], rel=1e-6)
