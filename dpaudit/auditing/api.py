@@ -387,7 +387,8 @@ def _of_what_unit(pair: Pair[Any]) -> str:
 def _candidate(case: PrivacyCase, one: Pair[Any] | Candidate) -> PrivacyCase:
     if isinstance(one, Pair):
         return replace(case, pair=one)
-    return replace(case, pair=one.pair, notes=(f"The neighbour: {one.edit}.", *case.notes))
+    notes = (f"The neighbour: {one.edit}.", *case.notes)
+    return replace(case, pair=one.pair, notes=notes, caveat=one.caveat)
 
 
 def _remarks(mechanism: Placed) -> tuple[str, ...]:

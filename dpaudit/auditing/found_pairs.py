@@ -36,6 +36,8 @@ _UNSTATED = (
     "Nobody states bounds of everything that records hold: values that the dataset does not hold "
     "were looked at, too (numbers far beyond its own, of their sign). State bounds or a domain."
 )
+_BEYOND = "Nobody stated bounds, and this pair holds values that no record of the dataset has."
+_BEYOND_NOTHING = "Nobody stated bounds, and numbers of this pair may be up to a million."
 _OF_TRIALS, _FEWEST = 0.7, 100  # calls for each trial, and at least
 _OF_TIME = 0.3  # of a time that is given
 _CELLS, _LEAST = 300_000, 30  # that are built of a dataset that is given; calls in any case
@@ -241,4 +243,5 @@ def _candidate(one: Found, search: Search, space: Space) -> Candidate:
     sides = [written(side) for side in (pair.dataset, pair.neighbour)]
     if space.is_nobodys(one.place) and None not in sides:
         said += f"; dataset = {sides[0]}, neighbour = {sides[1]}"
-    return Candidate(pair, said)
+    beyond = _BEYOND if space.layout.start is not None else _BEYOND_NOTHING
+    return Candidate(pair, said, caveat=beyond if space.is_beyond(one.place) else None)

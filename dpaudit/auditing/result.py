@@ -420,8 +420,8 @@ def with_relation(result: Result, case: PrivacyCase) -> Result:
 
     Of a claim a unit of distance it says how far they are apart.
 
-    Of a refutation also what another relation would say of it, and of what is not refuted whether
-    its outputs varied at all.
+    Of a refutation also what another relation would say of it and whether nobody stated bounds, and
+    of what is not refuted whether its outputs varied at all.
     """
     relation = case.pair.relation
     if case.relation_was_read:
@@ -432,6 +432,8 @@ def with_relation(result: Result, case: PrivacyCase) -> Result:
         more = [f"Neighbours: {relation.statement}."] if isinstance(relation, Declared) else []
     if (said := apart.words(result)) is not None:
         more.append(said)
+    if result.verdict == "refuted" and case.caveat is not None:
+        more.append(case.caveat)
     if result.verdict == "not refuted" and result.unvarying:
         more.append(UNVARYING)
     notes = [note for note in result.notes if note not in more]

@@ -94,6 +94,8 @@ class PrivacyCase:
         would refute draws again. By default it is sent there as it is.
     relation_was_read
         Whether nobody named the relation of the pair, so that a verdict may depend on it.
+    caveat
+        What a refutation has to say of the pair: that it holds what nobody says there may be.
     unvarying
         Whether no part of the outputs varied when they were looked at first.
     currency
@@ -123,6 +125,7 @@ class PrivacyCase:
     candidates: tuple[PrivacyCase, ...] = ()
     elsewhere: Callable[[], Mechanism[Any]] | None = None
     relation_was_read: bool = False
+    caveat: str | None = None
     unvarying: bool = False
     currency: Currency | None = None
     reading: Reading | None = None

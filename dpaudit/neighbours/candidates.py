@@ -13,8 +13,12 @@ Given = Literal["new value", "missing value", "beyond"]
 
 @dataclass(frozen=True)
 class Candidate:
-    """A pair, how it was made or found, and what that gave a record."""
+    """A pair, how it was made or found, and what that gave a record.
+
+    ``caveat`` is what a refutation on it has to say: that it holds what nobody says there may be.
+    """
 
     pair: Pair[Any]
     edit: str
     given: Given | None = None
+    caveat: str | None = None

@@ -141,7 +141,7 @@ def replay(
                 effort=Effort(_TRIALS, calls=search_calls),
                 seed=seed,
             )
-            pairs = [(one.pair, one.edit) for one in found_pairs.candidates]
+            pairs = [(one.pair, _told(one)) for one in found_pairs.candidates]
         else:
             pairs = [(found_pair(dataset, neighbour, relation)[0], None)]
         code, here = _placed(_callable(mechanism), here, name)
@@ -188,6 +188,11 @@ def _name(mechanism: Any) -> str:
 
 def _reachable(folder: Path | None) -> AbstractContextManager[None]:
     return nullcontext() if folder is None else importable(folder)
+
+
+def _told(one: Candidate) -> str:
+    """Return how a pair was found, and whether it goes beyond what somebody states."""
+    return one.edit if one.caveat is None else f"{one.edit} ({one.caveat})"
 
 
 def _callable(mechanism: Any) -> Any:

@@ -74,7 +74,8 @@ def summary(found: Replay) -> Iterator[str]:
     """Yield what was claimed and looked at, line by line."""
     yield f"Claimed: epsilon = {found.epsilon:g}, delta = {found.delta:g}; {found.relation}."
     if found.edit:
-        yield f"The neighbour: {found.edit} ({found.pairs} pairs were looked at)."
+        among = f" ({found.pairs} pairs were replayed)" if found.pairs > 1 else ""
+        yield f"The neighbour: {found.edit}{among}."
     yield (
         f"Called as {found.form}; {found.runs} frozen runs on each dataset, the first of which is "
         f"shown."

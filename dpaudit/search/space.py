@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, NamedTuple
 
-from dpaudit.domains.columns import Categories, Column, Integers, Numbers
+from dpaudit.domains.columns import Categories, Column, Integers, Numbers, Seen
 from dpaudit.domains.domain import Domain
 from dpaudit.domains.layouts import Layout, Record, Unit
 from dpaudit.domains.special import special_values
@@ -16,7 +16,7 @@ from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.neighbours.cells import value_key
 from dpaudit.neighbours.found import chosen_relation
 from dpaudit.neighbours.metrics import Metric
-from dpaudit.neighbours.records import records_of
+from dpaudit.neighbours.records import Ends, is_missing, records_of
 from dpaudit.neighbours.tables import Pair, Relation
 
 _REPLACING = ("replace-record", "replace-user", "replace-cell", "replace-label", "add-remove-edge")
@@ -89,6 +89,22 @@ class Space:
         """Whether a pair holds no value that follows from records of somebody."""
         return place.is_made or not self.is_of_records
 
+    def is_beyond(self, place: Place) -> bool:
+        """Whether a pair holds a number or a value that nobody says there may be.
+
+        Beside a dataset it is one outside of what records of the dataset hold.
+        """
+        start = self.layout.start
+        if start is None:
+            return not self.is_bounded
+        new = () if place.new is None else (place.new,)
+        records = [record for unit in (*place.units, *new) for record in unit]
+        return any(
+            _goes_beyond([record[n] for record in records], column, start.ranges[n])
+            for n, column in enumerate(self.layout.columns)
+            if not start.is_stated[n]
+        )
+
     @property
     def fewest(self) -> int:
         """The fewest units of the larger dataset: its neighbour, too, has as many as it may."""
@@ -145,6 +161,15 @@ class Space:
     def record(self, cells: Sequence[Any]) -> Record:
         """Return a record that the domain allows."""
         return self.layout.allowed(tuple(cells))
+
+
+def _goes_beyond(cells: Sequence[Any], column: Column, found: Ends | None) -> bool:
+    """Return whether a column holds what no record of the dataset does."""
+    present = [one for one in cells if not is_missing(one)]
+    if found is not None:
+        return any(not found[0] <= one <= found[1] for one in present)
+    known = column.values[: -1 if column.has_other else None] if isinstance(column, Seen) else ()
+    return not {*map(value_key, present)} <= {*map(value_key, known)}
 
 
 def space_of(
