@@ -27,6 +27,7 @@ from dpaudit.laws.mechanism import name_of
 from dpaudit.laws.observed import Reading
 from dpaudit.laws.reaching import beyond_data_of
 from dpaudit.neighbours import Metric, Pair
+from dpaudit.neighbours.candidates import Candidate
 from dpaudit.neighbours.found import chosen_relation, found_pair
 from dpaudit.neighbours.records import Bounds
 from dpaudit.replaying import processes, running
