@@ -20,7 +20,7 @@ from dpaudit.laws.isolated import Isolated, Placed
 from dpaudit.laws.searches import search_with
 from dpaudit.neighbours import Metric, Relation
 from dpaudit.neighbours.candidates import Candidate
-from dpaudit.neighbours.found import FoundPair, chosen_relation
+from dpaudit.neighbours.found import Declared, FoundPair, chosen_relation
 from dpaudit.neighbours.records import Bounds
 from dpaudit.search.apart import Range
 from dpaudit.search.edits import domain_around
@@ -151,6 +151,8 @@ def _named(relation: Any) -> str:
         raise InvalidArgument("relation", None, expected)
     if not isinstance(relation, Relation | str):
         raise InvalidArgument("relation", Shown("a function"), "a name, to look for neighbours")
+    if isinstance(relation, Declared) and relation.user is not None:
+        return f"{relation.name}: {relation.user}"
     return relation if isinstance(relation, str) else relation.name
 
 

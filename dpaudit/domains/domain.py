@@ -218,7 +218,7 @@ class Domain:
         if self.examples:
             return layouts.of_examples(self.examples)
         found = self._records()
-        return found if self.users is None else layouts.of_users(found, "user")
+        return found if self.users is None else layouts.of_users(found)
 
     @property
     def start(self) -> layouts.Start:

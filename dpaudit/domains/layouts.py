@@ -20,6 +20,7 @@ from dpaudit.neighbours.records import Ends, records_of
 
 Record = tuple[Any, ...]
 Unit = tuple[Record, ...]
+USER = "user"  # the column that says whose a record is, unless a relation names another
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,7 @@ def dictionaries(names: Sequence[Any], columns: Sequence[Column]) -> Layout:
     return Layout(tuple(names), tuple(columns), build)
 
 
-def of_users(records: Layout, name: Any) -> Layout:
+def of_users(records: Layout, name: Any = USER) -> Layout:
     """Return the layout of users with several records: a first column says whose each one is."""
     columns = (Integers(low=0, high=2**31), *records.columns)
     whole = table((name, *records.names), columns)

@@ -35,10 +35,13 @@ class Declared(Relation):
         Returns whether two datasets are neighbours, or raises; None checks nothing.
     words
         The caller's own, after ``declared:``, where it is declared in words.
+    user
+        The column of users, of a relation of all records of one.
     """
 
     holds: Callable[[Any, Any], Any] | None = field(default=None, repr=False)
     words: str | None = None
+    user: str | None = None
 
     def check(self, dataset: object, neighbour: object) -> int:
         """Return 0 where the function holds, or there is none."""
@@ -104,7 +107,7 @@ def _of_users(given: str) -> Declared:
             raise InvalidArgument("pair", Shown("no records"), "records with a column of users")
         user_records(found, by, added=kind == "add-remove-user")
 
-    return Declared(kind, f"the records of one user ({by}) {kinds[kind]}", _never, holds)
+    return Declared(kind, f"the records of one user ({by}) {kinds[kind]}", _never, holds, user=by)
 
 
 def _never(*_: Any) -> int:

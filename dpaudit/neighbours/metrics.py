@@ -92,16 +92,24 @@ class Metric(Relation):
             said = what_code_raised(error, both, lambda made: self.measure(*made))
             given = Shown(f"{self.distance}, which raises")
             raise InvalidArgument("distance", given, f"{_EXPECTED} ({said})") from error
-        is_number = isinstance(found, numbers.Real) or np.ndim(found) == 0
-        try:
-            value = float(found) if is_number and not isinstance(found, bool | str) else math.nan
-        except (TypeError, ValueError, OverflowError):
-            value = math.nan
-        if not 0 <= value < math.inf:
-            said = repr(value) if isinstance(found, numbers.Real) else type(found).__name__
+        value = _number(found)
+        if value is None or not 0 <= value < math.inf:
+            said = type(found).__name__ if value is None else repr(value)
             given = Shown(f"{self.distance}, which returns {said}")
             raise InvalidArgument("distance", given, _EXPECTED)
         return value
+
+
+def _number(found: object) -> float | None:
+    """Return a number, or an array of no axes that is one, as a double; None of anything else."""
+    if isinstance(found, np.ndarray) and found.ndim == 0:
+        found = found.item()
+    if isinstance(found, bool) or not isinstance(found, numbers.Real):
+        return None
+    try:
+        return float(found)
+    except OverflowError:
+        return math.inf
 
 
 @dataclass(frozen=True)

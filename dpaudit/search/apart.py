@@ -197,7 +197,7 @@ class _Hunt:
             bands.setdefault(one.band, []).append(one)
         first = sorted((band[0] for band in bands.values()), key=lambda one: -one.rank)
         moved = self._best_moved([one for one in first if one.shown.kind == "movement"])
-        first = [*moved, *(one for one in first if one.shown.kind != "movement")]
+        first = [one for one in first if one in moved or one.shown.kind != "movement"]
         second = [
             next(other for other in bands[one.band] if other.width != one.width)
             for one in first

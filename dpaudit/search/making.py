@@ -26,7 +26,17 @@ def units(space: Space, rng: Generator) -> list[Unit]:
         for count in dict.fromkeys((1, space.most_of_unit)):
             unit = (space.record(record),) * count
             found.setdefault(value_key(unit), unit)
-    return list(found.values())
+    made = list(found.values())
+    ends = 2 * _ENDS
+    return [*made[:ends], *_of_different(made, space.most_of_unit), *made[ends:]]
+
+
+def _of_different(units: Sequence[Unit], most: int) -> Iterator[Unit]:
+    """Yield units of several records, no two of them the same, as far as there are so many."""
+    single = [unit[0] for unit in units if len(unit) == 1]
+    if most > 1 and len(single) > 1:
+        yield tuple(single[:most])
+        yield tuple(single[-most:])
 
 
 def _records(space: Space) -> Iterator[Record]:

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from dpaudit.domains.columns import Categories, Column, Integers, Numbers, Seen
 from dpaudit.domains.domain import Domain
-from dpaudit.domains.layouts import Layout, Record, Unit
+from dpaudit.domains.layouts import USER, Layout, Record, Unit
 from dpaudit.domains.special import special_values
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.neighbours.cells import value_key
-from dpaudit.neighbours.found import chosen_relation
+from dpaudit.neighbours.found import Declared, chosen_relation
 from dpaudit.neighbours.metrics import Metric
 from dpaudit.neighbours.records import Ends, is_missing, records_of
 from dpaudit.neighbours.tables import Pair, Relation
@@ -196,11 +196,12 @@ def space_of(
         The dataset is not of the domain, or no neighbours can be made under the relation.
     """
     named = _relation(domain, relation)
-    layout, starts = domain.layout, [_units(one) for one in domain.examples]
+    user = named.user if isinstance(named, Declared) else None
+    layout, starts = _of_user(domain.layout, user), [_units(one) for one in domain.examples]
     if layout.start is not None:
         starts = [layout.start.units]
     if dataset is not None:
-        starts = [_checked(domain, layout, dataset), *starts]
+        starts = [_checked(domain, layout, dataset, user), *starts]
     special = tuple(tuple(special_values(column, constants)) for column in layout.columns)
     return Space(
         layout,
@@ -254,7 +255,10 @@ def _relation(domain: Domain, given: Relation | str) -> Relation:
         expected = "add-remove-edge for graphs (nodes=), and for nothing else"
         raise InvalidArgument("relation", named.name, expected)
     if of_users != (domain.users is not None):
-        expected = "add-remove-user: user or replace-user: user with users=, and only with it"
+        expected = (
+            "add-remove-user: user or replace-user: user with a domain that has users=, the most "
+            "records of one, and only with it"
+        )
         raise InvalidArgument("relation", named.name, expected)
     if named.name == "replace-label" and domain.layout.labels is None:
         raise InvalidArgument("relation", named.name, "a domain with labels")
@@ -266,11 +270,42 @@ def _units(dataset: Any) -> tuple[Unit, ...]:
     return tuple((tuple(row),) for row in records_of(dataset).rows)
 
 
-def _checked(domain: Domain, layout: Layout, dataset: Any) -> tuple[Unit, ...]:
+def _of_user(layout: Layout, user: str | None) -> Layout:
+    """Return a layout whose column of users has the name that a relation gives it."""
+    if user is None or user == USER:
+        return layout
+    build = layout.build
+    return replace(layout, build=lambda units: build(units).rename(columns={USER: user}))
+
+
+def _by_user(dataset: Any, user: str, most: int, names: Sequence[Any]) -> tuple[Unit, ...]:
+    """Return the records of a table by whose they are, at most so many of each, as units."""
+    found = records_of(dataset)
+    known = [str(name) for name in found.names]
+    if sorted(known) != sorted([user, *map(str, names)]):
+        expected = f"a table of the columns {', '.join([user, *map(str, names)])}"
+        raise InvalidArgument("dataset", Shown(f"columns {', '.join(known)}"), expected)
+    whose, places = known.index(user), [known.index(str(name)) for name in names]
+    units = dict[Any, list[Record]]()
+    for row in found.rows:
+        record = tuple(row[place] for place in places)
+        units.setdefault(value_key(row[whose]), []).append(record)
+    if (largest := max(map(len, units.values()), default=0)) > most:
+        given = Shown(f"a user with {largest} records")
+        raise InvalidArgument("dataset", given, f"at most {most} of a user, as the domain says")
+    return tuple(map(tuple, units.values()))
+
+
+def _checked(
+    domain: Domain, layout: Layout, dataset: Any, user: str | None = None
+) -> tuple[Unit, ...]:
     """Return a dataset as units, or refuse one that is not of the domain."""
-    if domain.nodes is not None or domain.users is not None:
+    if domain.nodes is not None:
         raise InvalidArgument("dataset", Shown("a value"), "none, with a domain of its own kind")
-    units = (((dataset,),),) if domain.form == "value" else _units(dataset)
+    if domain.users is not None:
+        units = _by_user(dataset, user or USER, domain.users, layout.names)
+    else:
+        units = (((dataset,),),) if domain.form == "value" else _units(dataset)
     low, high = domain.sizes
     if domain.records is not None and not low <= len(units) <= high:
         raise InvalidArgument(

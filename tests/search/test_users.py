@@ -1,0 +1,82 @@
+"""Users with several records: bounds that are kept by record, by user, or not at all."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpaudit
+from dpaudit.domains import Categories, domain_of
+from dpaudit.errors import InvalidArgument
+from dpaudit.neighbours.found import chosen_relation
+from dpaudit.search.space import space_of
+
+THREE = {"bounds": (0, 1), "users": 3, "records": (1, 4)}
+BOTH = ("add-remove-user: user", "replace-user: user")
+COLOURS = {"colour": Categories(values=("red", "green", "blue"))}
+
+
+def by_record(table):
+    """A user of three records moves this by three."""
+    return table["value"].clip(0, 1).sum()
+
+
+def by_user(table):
+    return table.groupby("user")["value"].sum().clip(0, 1).sum() if len(table) else 0.0
+
+
+def colours(table):
+    """A user counts once for each colour, and for three of them if these are different."""
+    pairs = table.drop_duplicates()
+    return np.array([(pairs["colour"] == one).sum() for one in ("red", "green", "blue")])
+
+
+@pytest.mark.parametrize("relation", BOTH)
+@pytest.mark.parametrize(("query", "moved"), [(by_record, 3.0), (by_user, 1.0)])
+def test_a_users_records_move_a_sum_as_far_as_its_bounds_allow(query, moved, relation):
+    found = dpaudit.sensitivity(query, THREE, relation, calls=150)
+    assert found.at_least == pytest.approx(moved)
+
+
+def test_records_of_one_user_may_be_different():
+    domain = {"columns": COLOURS, "users": 3}
+    found = dpaudit.sensitivity(colours, domain, "add-remove-user: user", "l1", calls=200)
+    assert found.at_least == pytest.approx(3.0)
+
+
+def test_a_table_of_users_is_where_the_search_starts():
+    table = pd.DataFrame({"user": ["a", "b", "a"], "value": [0.25, 0.5, 0.75]})
+    space = space_of(domain_of(THREE), BOTH[0], dataset=table)
+    assert space.starts == ((((0.25,), (0.75,)), ((0.5,),)),)
+    many = pd.DataFrame({"user": [0] * 4, "value": [0.5] * 4})
+    with pytest.raises(InvalidArgument, match="a user with 4 records, expected at most 3"):
+        space_of(domain_of(THREE), BOTH[0], dataset=many)
+    with pytest.raises(InvalidArgument, match="columns value, expected a table of the columns"):
+        space_of(domain_of(THREE), BOTH[0], dataset=table[["value"]])
+    with pytest.raises(InvalidArgument, match="other values in column 'value'"):
+        space_of(domain_of(THREE), BOTH[0], dataset=table.assign(value=2.0))
+
+
+def test_a_relation_names_the_column_of_users():
+    def query(table):
+        return float(len(table.query("patient >= 0")))
+
+    found = dpaudit.sensitivity(query, THREE, "add-remove-user: patient", calls=100)
+    assert found.at_least == pytest.approx(3.0)
+    assert list(found.pair.dataset.columns) == ["patient", "value"]
+
+
+def noisy(query):
+    def release(table, rng):
+        return float(query(table)) + rng.laplace()
+
+    return release
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("relation", BOTH)
+@pytest.mark.parametrize(("query", "verdict"), [(by_record, "refuted"), (by_user, "not refuted")])
+def test_an_audit_tells_a_bound_by_record_from_one_by_user(query, verdict, relation):
+    table = pd.DataFrame({"user": [0, 1], "value": [0.25, 0.5]})
+    for given in ({}, {"dataset": table}, {"relation": chosen_relation(relation)}):
+        sound = {"domain": THREE, "relation": relation, "epsilon": 1.0, "trials": 1000}
+        assert dpaudit.audit(noisy(query), **{**sound, **given}).verdict == verdict
