@@ -18,6 +18,7 @@ from dpaudit.estimation.independence import FALSE_ALARM, Outputs
 from dpaudit.estimation.sequential.game import STAKES, Target, most_of_bets
 from dpaudit.extension.settings import Settings
 from dpaudit.neighbours import REPLACE_RECORD, Pair
+from dpaudit.search.shrinking import _without_a_part
 
 from .common import case_of
 
@@ -132,7 +133,7 @@ def test_every_pair_is_ranked_on_draws_of_its_own(monkeypatch):
     ],
 )
 def test_each_part_is_left_out_in_turn_and_nothing_else(parts, left):
-    assert list(shrinking._without_a_part(list(range(5)), parts)) == left
+    assert list(_without_a_part(list(range(5)), parts)) == left
 
 
 @pytest.mark.parametrize(("outputs", "tries"), [(1599, 0), (1600, 1), (3200, 2), (100_000, 8)])
