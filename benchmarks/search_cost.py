@@ -67,7 +67,7 @@ def search_seconds(function: Callable[..., float], calls: int) -> tuple[float, t
 
 def row_of(function: Callable[..., float], trials: int, repeats: int) -> dict[str, Any]:
     """Return the medians of a function: of the audit with its search, without it, and alone."""
-    calls = Effort(trials).most()
+    calls = Effort(trials).most(columns=1)
     sides = search_seconds(function, calls)[1]
     rows = [
         (

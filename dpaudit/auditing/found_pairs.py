@@ -38,7 +38,7 @@ _UNSTATED = (
 )
 _BEYOND = "Nobody stated bounds, and this pair holds values that no record of the dataset has."
 _BEYOND_NOTHING = "Nobody stated bounds, and numbers of this pair may be up to a million."
-_OF_TRIALS, _FEWEST = 0.7, 100  # calls for each trial, and at least
+_OF_TRIALS, _FEWEST = 0.5, 100  # calls for each trial, and at least
 _OF_TIME = 0.3  # of a time that is given
 _CELLS, _LEAST = 300_000, 30  # that are built of a dataset that is given; calls in any case
 
@@ -72,14 +72,15 @@ class Effort(NamedTuple):
         """Whether the pace of the machine decides how many calls there are."""
         return self.seconds is not None and self.calls is None
 
-    def most(self, cells: int = 1) -> int:
-        """Return the most calls, fewer where datasets have very many cells."""
+    def most(self, cells: int = 1, columns: int = 2) -> int:
+        """Return the most calls: fewer of one column, or where datasets have very many cells."""
         if self.calls is not None:
             return check.integer("search_calls", self.calls, least=2)
         fit = max(_LEAST, _CELLS // max(1, cells))
+        fit = min(fit, CALLS if columns > 1 else CALLS // 2)
         if self.seconds is not None:
-            return min(CALLS, fit)
-        return min(CALLS, fit, max(_FEWEST, int(_OF_TRIALS * self.trials)))
+            return fit
+        return min(fit, max(_FEWEST, int(_OF_TRIALS * self.trials)))
 
 
 def found_in(
@@ -212,7 +213,8 @@ def _searched(
     if effort.is_by_pace and effort.seconds is not None:
         seconds = _OF_TIME * effort.seconds
     start = domain.layout.start
-    most = effort.most(1 if start is None else len(start.units) * len(start.ranges))
+    cells = 1 if start is None else len(start.units) * len(start.ranges)
+    most = effort.most(cells, len(domain.layout.columns))
     given = domain, relation, dataset, most, seconds, seed
     if not isinstance(mechanism, Isolated):
         return search_with(mechanism, *given)
