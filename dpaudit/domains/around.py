@@ -19,7 +19,8 @@ from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.neighbours.cells import value_key
 from dpaudit.neighbours.records import Bounds, Ends, Rows, is_missing, records_of, unseen
 
-_FAR, _TIMES = 1e6, 10  # how far numbers go of which nothing is known, at least; of the largest
+# How far numbers go that nobody bounds, in the largest: integers are often sizes and places.
+_TIMES, _WHOLE = 100, 10
 _EXACT = 2**53
 
 
@@ -84,7 +85,7 @@ def _column(
     found = (min(present, default=0.0), max(present, default=0.0))
     given = _of_column(bounds, read.names[place])
     whole = all(type(one) is int for one in present) and bool(present)
-    low, high = _far(found, read.ends[place]) if given is None else given
+    low, high = _far(found, read.ends[place], whole) if given is None else given
     return _of_numbers(low, high, whole, lacks), found, given is not None
 
 
@@ -108,10 +109,10 @@ def _of_numbers(low: float, high: float, whole: bool, missing: bool) -> Column:
     return Numbers(missing=missing, low=low, high=high)
 
 
-def _far(found: Ends, ends: Ends | None) -> Ends:
+def _far(found: Ends, ends: Ends | None, whole: bool) -> Ends:
     """Return how far numbers go: no number is negative where none that is there is."""
     low, high = found
-    far = max(_FAR, min(_TIMES * max(abs(low), abs(high)), 1e300))
+    far = min((_WHOLE if whole else _TIMES) * max(abs(low), abs(high), 1), 1e300)
     least, most = ends or (-math.inf, math.inf)
     lowest = max(-far, least) if low < 0 else 0.0
     highest = min(far, most) if high > 0 or low == 0 else 0.0

@@ -25,7 +25,7 @@ from dpaudit.search.shrinking import shrink
 from dpaudit.search.space import Place, Space, space_of
 
 CALLS = 2_000
-_MADE = 0.5  # of the calls, for pairs that are made
+_MADE, _MADE_OF_FEW, _FEW = 0.5, 0.9, 60  # of the calls, for pairs that are made; of so few
 _COMPARED = 0.1  # of the calls, for what the outputs of one dataset have in common
 _CLIMBED = 3
 _SHRUNK = 0.1  # of the calls, to leave out and to simplify records of what was found
@@ -219,7 +219,7 @@ class Hunt:
     def result(self) -> Search:
         """Return what is found: of made pairs, and by ascent from the best."""
         self._begin()
-        made = int(_MADE * self.shows.most)
+        made = int((_MADE if self.shows.most >= _FEW else _MADE_OF_FEW) * self.shows.most)
         edited = [self._told(each(self.space, self.rng)) for each in (of_old, of_new)]
         for place in making.in_turn(self.space, self.some, self.rng, made, edited):
             if self.shows.runs >= made:

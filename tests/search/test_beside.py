@@ -161,7 +161,7 @@ def test_values_beyond_a_dataset_are_tried_where_nobody_states_bounds_and_that_i
         assert ("Nobody states bounds" in said(found)) == (bounds is None)
         return abs(float(np.sum(pair.dataset)) - float(np.sum(pair.neighbour)))
 
-    assert movement(noisy_sum(100), None) == 10**6
+    assert movement(noisy_sum(100), None) == 750
     assert movement(noisy_sum(100), (0, 100)) == 100
 
 
@@ -263,13 +263,14 @@ def columns(data, **given):
 
 
 def test_numbers_go_far_beyond_a_dataset_and_keep_their_sign_and_type():
-    assert columns(np.array([1.0, 5.0])) == (Numbers(low=0.0, high=1e6),)
-    assert columns(np.array([-1.0, 5.0])) == (Numbers(low=-1e6, high=1e6),)
-    assert columns(np.array([-7.0, -5.0])) == (Numbers(low=-1e6, high=0.0),)
-    assert columns(np.array([3e6])) == (Numbers(low=0.0, high=3e7),)
-    assert columns(np.array([0, 0])) == (Integers(low=0, high=10**6),)
-    assert columns(np.array([3, 9], dtype=np.int8)) == (Integers(low=0, high=127),)
-    assert columns([1, 2]) == (Integers(low=0, high=10**6),)
+    assert columns(np.array([1.0, 5.0])) == (Numbers(low=0.0, high=500.0),)
+    assert columns(np.array([-1.0, 5.0])) == (Numbers(low=-500.0, high=500.0),)
+    assert columns(np.array([-7.0, -5.0])) == (Numbers(low=-700.0, high=0.0),)
+    assert columns(np.array([0.25])) == (Numbers(low=0.0, high=100.0),)
+    assert columns(np.array([0, 0])) == (Integers(low=0, high=10),)
+    assert columns(np.array([31, 75])) == (Integers(low=0, high=750),)
+    assert columns(np.array([3, 90], dtype=np.int8)) == (Integers(low=0, high=127),)
+    assert columns([1, 2]) == (Integers(low=0, high=20),)
     assert columns([1, 2], bounds=(0, 9)) == (Integers(low=0, high=9),)
     assert columns(np.array([1.0, np.nan]), bounds=(0, 9)) == (
         Numbers(low=0.0, high=9.0, missing=True),
