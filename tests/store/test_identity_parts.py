@@ -130,6 +130,7 @@ DIFFERENT = {
     "scalars of numpy": (np.float32(1), np.float64(1)),
     "values of scalars": (np.float64(1), np.float64(2)),
     "dtypes alone": (np.dtype("f4"), np.dtype("f8")),
+    "dtypes of one size": (np.zeros(2), np.zeros(2, np.int64)),
     "byte orders": (np.zeros(2, ">f8"), np.zeros(2, "<f8")),
     "shapes without entries": (np.zeros((0, 2)), np.zeros((2, 0))),
     "kinds of bits": (

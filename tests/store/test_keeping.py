@@ -138,6 +138,14 @@ def test_what_nobody_can_look_at_is_said_and_not_kept(tmp_path):
     assert not (tmp_path / "store").exists()
 
 
+def test_what_nobody_can_look_at_is_not_kept_beside_a_report(tmp_path):
+    for _ in range(2):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NotKept)
+            run(tmp_path / "store", Drawing(), reading_what_it_is_told, at_once=False)
+        assert not (tmp_path / "store").exists()
+
+
 def reading_what_it_is_told(name):
     return open(name).read()
 
@@ -158,6 +166,16 @@ def test_a_task_with_other_arguments_is_another_one(tmp_path):
     one = run(tmp_path / "store", partial(times, np.array([1.0])))
     two = run(tmp_path / "store", partial(times, np.array([2.0])))
     np.testing.assert_array_equal(two, 2 * one)
+
+
+def test_a_task_with_another_argument_by_name_is_another_one(tmp_path):
+    one = run(tmp_path / "store", partial(to_a_power, power=1))
+    two = run(tmp_path / "store", partial(to_a_power, power=2))
+    np.testing.assert_array_equal(two, one**2)
+
+
+def to_a_power(unit, *, power):
+    return unit.generator().random(unit.trials) ** power
 
 
 def test_decisions_are_kept_with_what_they_are_about(tmp_path):
