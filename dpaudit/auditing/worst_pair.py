@@ -14,7 +14,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.random import default_rng
 
-from dpaudit.auditing.distinguishing import for_mechanism, learned
+from dpaudit.auditing.distinguishing import for_mechanism, learned, with_further
 from dpaudit.auditing.draws import Drawer
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.sequential.events import Tallies, both_directions
@@ -143,6 +143,8 @@ def _from_events(
     half = each // 2
     rng = default_rng(stream(drawer.seed, purpose, "attack"))
     tried = for_mechanism(case, drawer, settings.distinguisher, f"{purpose}: ")
+    if settings.distinguisher is None:
+        tried = with_further(tried, case.mechanism, on_p[:half], on_q[:half])
     found = learned(tried, case.mechanism, case.pair, on_p[:half], on_q[:half], rng)
     scores = [np.stack([score(on[half:]) for _, score in found]) for on in (on_p, on_q)]
     tallies = Tallies.of(*both_directions(scores[0], scores[1]))

@@ -22,7 +22,8 @@ _UNITS, _COMBINED, _RANDOM, _EDITS = 24, 4, 4, 6
 def units(space: Space, rng: Generator) -> list[Unit]:
     """Return units that are worth a try: all cells at one end, one cell that is special, random."""
     found = dict[Any, Unit]()
-    for record in chain(_records(space), (_random(space, rng) for _ in range(_RANDOM))):
+    random = (_random(space, rng) for _ in range(_RANDOM))
+    for record in chain(_records(space), _odd_records(space), random):
         for count in dict.fromkeys((1, space.most_of_unit)):
             unit = (space.record(record),) * count
             found.setdefault(value_key(unit), unit)
@@ -53,6 +54,12 @@ def _records(space: Space) -> Iterator[Record]:
         yield from _changed(space, this, other)
     for further in range(2, max(map(len, space.special))):
         yield from _changed(space, 0, further)
+
+
+def _odd_records(space: Space) -> Iterator[Record]:
+    """Yield a record of the last special values, missing where they may be, and one of thirds."""
+    yield tuple(column[-1] for column in space.special)
+    yield from _at(space, 1 / 3)
 
 
 def _changed(space: Space, of_all: int, of_one: int) -> Iterator[Record]:
