@@ -12,7 +12,7 @@ from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, Guarantee, ZeroC
 from dpaudit.guarantees.scaling import at_distance
 from dpaudit.laws.isolated import Isolation
 from dpaudit.laws.measuring import distances_of
-from dpaudit.neighbours import Metric
+from dpaudit.neighbours import Metric, compare
 from dpaudit.report.formatting import number
 from dpaudit.report.schema import AUnit as InDocument
 from dpaudit.report.schema import Result
@@ -76,6 +76,13 @@ def in_document(case: PrivacyCase) -> InDocument | None:
     return InDocument(
         distance=a_unit.distance, claimed=number_of(a_unit.claimed), apart=a_unit.apart
     )
+
+
+def of_pair(case: PrivacyCase) -> str:
+    """Return one line on what differs in a pair, or on how far its two datasets are apart."""
+    if (a_unit := case.a_unit) is None:
+        return compare(case.pair)
+    return f"two datasets that are {number(a_unit.apart)} apart ({a_unit.distance})"
 
 
 def words(result: Result) -> str | None:

@@ -25,7 +25,6 @@ from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.currency import Currency
 from dpaudit.guarantees.kinds import GaussianDP, Guarantee
-from dpaudit.neighbours import compare
 from dpaudit.neighbours.found import Declared, depends_on_reading
 from dpaudit.report.counts import BinCounts, ScoreCounts, WealthPath
 from dpaudit.report.document import Result
@@ -162,7 +161,7 @@ def privacy_result(
         seed=settings.seed,
         view=case.view,
         relation=case.pair.relation.name,
-        pair=compare(case.pair),
+        pair=apart.of_pair(case),
         data=case.data,
         parameters=plain(case.parameters),
         assumptions=assumption_checks(claim, case.assumptions),

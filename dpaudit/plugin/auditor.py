@@ -19,7 +19,8 @@ from dpaudit.auditing.api import audit
 from dpaudit.auditing.outcomes import UNVARYING
 from dpaudit.errors import DpauditError, InvalidArgument, Shown
 from dpaudit.execution import Executor
-from dpaudit.neighbours import Pair
+from dpaudit.neighbours import Metric, Pair
+from dpaudit.neighbours.found import chosen_relation
 from dpaudit.plugin.failing import claimed, words
 from dpaudit.plugin.marker import AUDITS, merged
 from dpaudit.refutation import certificates_text
@@ -170,7 +171,8 @@ class Auditor:
     ) -> tuple[Result, bool]:
         """Return the result, and whether all of it was kept from before."""
         if isinstance(dataset, Pair):
-            options = {"relation": dataset.relation, **options}
+            if not _is_of_distance(self._settings(options)):
+                options = {"relation": dataset.relation, **options}
             dataset, neighbour = dataset.dataset, dataset.neighbour
         given = self._settings(options)
         counted = _Counted()
@@ -235,6 +237,11 @@ class Auditor:
             frame = frame.f_back
         line = "" if frame is None else f":{frame.f_lineno}"
         return f"{self.item.location[0]}{line}"
+
+
+def _is_of_distance(settings: Mapping[str, Any]) -> bool:
+    """Return whether a claim is stated a unit of distance: then any two datasets are its pair."""
+    return isinstance(chosen_relation(settings.get("relation")), Metric)
 
 
 def _caught_by_library(error: BaseException) -> bool:

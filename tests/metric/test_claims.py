@@ -35,6 +35,7 @@ def test_a_result_states_the_distance():
     assert result.claimed.epsilon == 2.5
     assert "The two are 5 apart (euclidean), at 0.5 a unit." in result.reason
     assert "a unit of distance (euclidean)" in result.statement
+    assert result.pair == "two datasets that are 5 apart (euclidean)"
     assert "epsilon=0.5" in result.rerun
     assert "relation='metric: euclidean'" in result.rerun
 

@@ -10,6 +10,8 @@ from dpaudit.cli.main import main
 from dpaudit.errors import InvalidArgument
 from dpaudit.laws.isolated import Isolation
 from dpaudit.neighbours import Pair, metric, relation
+from dpaudit.neighbours.found import chosen_relation
+from dpaudit.plugin.auditor import Auditor
 from dpaudit.testing import assert_not_refuted
 from dpaudit.verification.drawn import Reader
 from tests.metric import mechanisms
@@ -56,6 +58,21 @@ def test_an_assertion_takes_a_domain():
         assert_not_refuted(mechanisms.planar(), epsilon=0.05, **given | {"trials": 2000})
 
 
+def test_a_marker_of_a_distance_is_not_lost_beside_a_pair():
+    plain = Pair(*PAIR, chosen_relation("declared: two places"))
+    for marker in ("metric: euclidean", metric("euclidean")):
+        auditor = Auditor(
+            item=None,
+            marker={"relation": marker, "epsilon": 0.5},
+            options={},
+            confidence=0.9,
+            planned=1,
+        )
+        here = {"trials": 300, "isolation": Isolation(in_process=True)}
+        result, _ = auditor._audited(mechanisms.planar(), plain, None, here)
+        assert result.claimed.epsilon == 2.5
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     (tmp_path / "noisy_points.py").write_text(SOURCE)
@@ -82,7 +99,10 @@ def test_a_file_states_a_distance_of_its_own_module(folder):
     status, result = audited(folder, "noisy_points:far", 0.5)
     assert (status, result["verdict"]) == (1, "refuted")
     assert result["a_unit"] == {"distance": "noisy_points:far", "claimed": 0.5, "apart": 1.0}
-    assert "The two are 1 apart" in (folder / "out/report.md").read_text()
+    written = (folder / "out" / "report.md").read_text()
+    assert "The two are 1 apart" in written
+    assert "1 apart, 0.5 a unit |" in written
+    assert "1 apart, 0.5 a unit" in (folder / "out" / "report.html").read_text()
     certificate = json.loads((folder / "out" / "certificate.json").read_text())
     (document,) = certificate if isinstance(certificate, list) else [certificate]
     assert document["instance"]["apart"] == 1.0
