@@ -46,8 +46,9 @@ class Nearness:
         found = np.zeros(len(flat))
         for point, sign in ((self.to, -1.0), (self.away, 1.0)):
             if point is not None and flat.shape[1] == point.size:
-                found += sign * np.linalg.norm(flat - point, ord=self.order, axis=1)
-        return found
+                with np.errstate(over="ignore", invalid="ignore"):  # far is far enough
+                    found += sign * np.linalg.norm(flat - point, ord=self.order, axis=1)
+        return np.nan_to_num(found)
 
 
 def are_points(pair: Any) -> bool:
