@@ -132,7 +132,8 @@ def found_in(
     found = _searched(placed, made, within, start, effort, seed)
     if not found.found:
         what = "dataset" if domain is None else "domain"
-        given = Shown("one of no neighbours") if domain is None else domain
+        is_plain = domain is not None and not domain.of_records
+        given = domain if is_plain else Shown("one of no neighbours")
         raise InvalidArgument(what, given, f"one with neighbours under {space.relation.name}")
     most = max(1, worst_pair.at_most(effort.trials))
     candidates = [_candidate(one, found, space) for one in found.found[:most]]
@@ -245,7 +246,7 @@ def _candidate(one: Found, search: Search, space: Space) -> Candidate:
         said = f"{one.edit}, {said}"
     pair = space.oriented(one.place)
     sides = [written(side) for side in (pair.dataset, pair.neighbour)]
-    if space.is_nobodys(one.place) and None not in sides:
+    if one.is_nobodys and None not in sides:
         said += f"; dataset = {sides[0]}, neighbour = {sides[1]}"
     beyond = _BEYOND if space.layout.start is not None else _BEYOND_NOTHING
     return Candidate(pair, said, caveat=beyond if space.is_beyond(one.place) else None)

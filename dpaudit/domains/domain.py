@@ -107,9 +107,9 @@ class Domain:
             if getattr(self, name) is not None:
                 check.integer(name, getattr(self, name), least=1 if name == "users" else 2)
         if self.records is not None and not isinstance(self.records, int):
-            object.__setattr__(self, "records", tuple(self.records))
-        if self.labels is not None and len(set(self.labels)) < 2:
-            raise InvalidArgument("labels", list(self.labels), "at least two different ones")
+            object.__setattr__(self, "records", _checked_sizes(self.records))
+        if self.labels is not None:
+            _check_labels(self.labels)
         self._refuse_both()
         _ = self.sizes, self.layout
 
@@ -251,6 +251,25 @@ class Domain:
     def first_unit(self) -> layouts.Unit:
         """A unit with the first value of every column."""
         return (self.layout.allowed(tuple(map(first_value, self.layout.columns))),)
+
+
+def _checked_sizes(given: Any) -> tuple[int, int]:
+    expected = "a number of records, or the fewest and the most"
+    try:
+        low, high = given
+    except (TypeError, ValueError):
+        raise InvalidArgument("records", given, expected) from None
+    return low, high
+
+
+def _check_labels(given: Any) -> None:
+    expected = "at least two different ones"
+    try:
+        different = set(given)
+    except TypeError:
+        raise InvalidArgument("labels", given, expected) from None
+    if len(different) < 2:
+        raise InvalidArgument("labels", list(given), expected)
 
 
 def _checked_pair(given: Any) -> tuple[float, float]:

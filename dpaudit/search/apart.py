@@ -86,7 +86,8 @@ def search_apart(
     """
     rng, made = default_rng(seed), domain.made(default_rng(seed))
     read = function if code is None else code
-    space = space_apart(made, within.metric, dataset=dataset, constants=constants_of(read))
+    known = {"constants": constants_of(read), "written": constants_of(read, written=True)}
+    space = space_apart(made, within.metric, dataset=dataset, **known)
     with showing(function, read, calls, observed=observed) as shows:
         hunt = _Hunt(space, within, shows, rng)
         if seconds is not None:
@@ -152,10 +153,14 @@ class _Hunt:
                 self._look(place)
         if self.made is not None:
             self._climb(self.made)
-        kept = [Found(o.place, o.shown.kind, o.shown.size, o.shown.moved) for o in self._kept()]
+        kept = [self._found(one.place, one.shown) for one in self._kept()]
         return Search(
             tuple(kept), len(self.seen), self.shows.runs, self.shows.most, self.space.is_bounded
         )
+
+    def _found(self, place: Place, shown: Shown) -> Found:
+        is_nobodys = self.space.is_nobodys(place)
+        return Found(place, shown.kind, shown.size, shown.moved, is_nobodys=is_nobodys)
 
     def _places(self) -> Iterator[Place]:
         return _others(self.space, self.rng) if self.made is None else self.made.places()

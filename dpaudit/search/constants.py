@@ -17,11 +17,19 @@ _DEEPEST, _MOST = 6, 64
 _KINDS = (int, float, str, datetime.date)
 
 
-def constants_of(function: Any) -> list[Any]:
+def constants_of(function: Any, *, written: bool = False) -> list[Any]:
     """Return constants of a function and of the code of the same author that it calls.
 
     Its own, those of functions inside of it, defaults, what it closes over, and globals by name;
     a tuple, a set or a mapping of constants is what it holds. The nearest come first.
+
+    Parameters
+    ----------
+    function
+        What is read.
+    written
+        Whether only such as somebody wrote into code: what is closed over, what an object or a
+        partial call holds, and what lists and arrays outside of functions do may be records.
 
     Examples
     --------
@@ -31,7 +39,7 @@ def constants_of(function: Any) -> list[Any]:
     True
     """
     found = dict[tuple[str, Any], Any]()
-    for one in _walk(function, 0, set()):
+    for one in _walk(function, 0, set(), not written):
         if len(found) == _MOST:
             break
         if isinstance(one, float) and not math.isfinite(one):
@@ -40,7 +48,8 @@ def constants_of(function: Any) -> list[Any]:
     return list(found.values())
 
 
-def _walk(value: Any, depth: int, seen: set[int]) -> Iterator[Any]:
+def _walk(value: Any, depth: int, seen: set[int], held: bool = True) -> Iterator[Any]:
+    """Yield constants; those that objects hold only if ``held``."""
     if depth > _DEEPEST or id(value) in seen:
         return
     seen.add(id(value))
@@ -49,39 +58,63 @@ def _walk(value: Any, depth: int, seen: set[int]) -> Iterator[Any]:
     if isinstance(value, _KINDS):
         yield value
     elif isinstance(value, tuple | list | frozenset | set):
-        for one in list(value)[:_MOST]:
-            yield from _walk(one, depth + 1, seen)
+        # The order of a set is another one in every process.
+        ordered = sorted(value, key=repr) if isinstance(value, frozenset | set) else list(value)
+        for one in ordered[:_MOST]:
+            yield from _walk(one, depth + 1, seen, held)
     elif isinstance(value, Mapping):
         for pair in list(value.items())[:_MOST]:
-            yield from _walk(pair, depth + 1, seen)
+            yield from _walk(pair, depth + 1, seen, held)
     elif isinstance(value, re.Pattern):
-        yield from _walk(value.pattern, depth, seen)
+        yield from _walk(value.pattern, depth, seen, held)
     elif isinstance(value, functools.partial):
-        for one in (value.func, *value.args, *value.keywords.values()):
-            yield from _walk(one, depth + 1, seen)
+        given = (*value.args, *value.keywords.values())
+        for one in (value.func, *(given if held else filter(_is_code, given))):
+            yield from _walk(one, depth + 1, seen, held)
     else:
-        yield from _of_code(value, depth, seen)
+        yield from _of_code(value, depth, seen, held)
 
 
-def _of_code(value: Any, depth: int, seen: set[int]) -> Iterator[Any]:
+def _is_code(value: Any) -> bool:
+    """Return whether a value is no data: functions and classes, and what they are made of."""
+    return callable(value) or isinstance(value, re.Pattern)
+
+
+def _is_scalar(value: Any) -> bool:
+    """Return whether a value is one that people write: those of numpy are worked out."""
+    return type(value) in (*_KINDS, datetime.datetime)
+
+
+def _of_code(value: Any, depth: int, seen: set[int], held: bool) -> Iterator[Any]:
     """Yield constants of a function, of a method with its object, of a class, or of an object."""
     function = inspect.unwrap(value) if callable(value) else value
     if isinstance(function, types.MethodType):
-        yield from _walk(function.__func__, depth, seen)
-        yield from _walk(list(getattr(function.__self__, "__dict__", {}).values()), depth, seen)
+        yield from _walk(function.__func__, depth, seen, held)
+        owner = function.__self__
+        for one in (*_attributes(owner, held), owner if isinstance(owner, type) else type(owner)):
+            yield from _walk(one, depth + 1, seen, held)
     elif isinstance(function, types.FunctionType):
-        yield from _of_function(function, depth, seen)
+        yield from _of_function(function, depth, seen, held)
     elif isinstance(function, type) and not is_installed(_file_of(function)):
         for one in list(vars(function).values()):
-            yield from _walk(one, depth + 1, seen)
+            if held or _is_code(one) or _is_scalar(one):
+                yield from _walk(one, depth + 1, seen, held)
     elif not isinstance(function, types.ModuleType | type) and not is_installed(
         _file_of(type(function))
     ):
-        yield from _walk(list(getattr(function, "__dict__", {}).values()), depth + 1, seen)
-        yield from _walk(type(function), depth + 1, seen)
+        for one in _attributes(function, held):
+            yield from _walk(one, depth + 1, seen, held)
+        yield from _walk(type(function), depth + 1, seen, held)
 
 
-def _of_function(function: types.FunctionType, depth: int, seen: set[int]) -> Iterator[Any]:
+def _attributes(value: Any, held: bool) -> list[Any]:
+    found = list(getattr(value, "__dict__", {}).values())[:_MOST]
+    return found if held else list(filter(_is_code, found))
+
+
+def _of_function(
+    function: types.FunctionType, depth: int, seen: set[int], held: bool
+) -> Iterator[Any]:
     if is_installed(function.__code__.co_filename):
         return
     names = set[str]()
@@ -93,8 +126,12 @@ def _of_function(function: types.FunctionType, depth: int, seen: set[int]) -> It
     given = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
     cells = tuple(_content(cell) for cell in function.__closure__ or ())
     known = [function.__globals__[name] for name in sorted(names) if name in function.__globals__]
+    if not held:
+        cells = tuple(filter(_is_code, cells))
     for one in (*given, *cells, *known):
-        yield from _walk(one, depth + 1, seen)
+        if not (held or _is_code(one) or _is_scalar(one)):
+            continue
+        yield from _walk(one, depth + 1, seen, held)
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:

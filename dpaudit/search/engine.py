@@ -49,6 +49,8 @@ class Found:
         How far centres of noise are apart, in scales.
     edit
         How it was made of a dataset that somebody has, in words, if it was.
+    is_nobodys
+        Whether it holds no value that follows from records of somebody.
     """
 
     place: Place
@@ -56,6 +58,7 @@ class Found:
     size: float
     moved: float
     edit: str | None = None
+    is_nobodys: bool = False
 
 
 @dataclass(frozen=True)
@@ -122,7 +125,8 @@ def search(
     rng = default_rng(seed)
     read = function if code is None else code
     made = domain.made(default_rng(seed))
-    space = space_of(made, relation, dataset=dataset, constants=constants_of(read))
+    known = {"constants": constants_of(read), "written": constants_of(read, written=True)}
+    space = space_of(made, relation, dataset=dataset, **known)
     with showing(function, read, calls, observed=observed) as shows:
         hunt = Hunt(space, shows, rng)
         if seconds is not None:
@@ -323,4 +327,5 @@ class Hunt:
 
     def _found(self, shown: Shown, place: Place) -> Found:
         edit = self.edits.get(key_of(place))
-        return Found(place, shown.kind, shown.size, shown.moved, edit and edit.words)
+        is_nobodys = self.space.is_nobodys(place)
+        return Found(place, shown.kind, shown.size, shown.moved, edit and edit.words, is_nobodys)

@@ -13,6 +13,7 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.domains.reading import domain_of
 from dpaudit.errors import InvalidArgument, MechanismError
+from dpaudit.freezing.recorder import fresh_copy
 from dpaudit.neighbours.records import Bounds
 from dpaudit.neighbours.tables import Pair, Relation
 from dpaudit.search.constants import constants_of
@@ -68,7 +69,7 @@ def answer_of(query: Callable[[Any], Any], dataset: Any) -> Array:
     MechanismError
         It is not finite, or nothing that can be subtracted.
     """
-    answer = query(dataset)
+    answer = query(fresh_copy(dataset))
     try:
         return np.atleast_1d(check.finite_array("answer", answer, ndim=np.ndim(answer)))
     except InvalidArgument as error:
@@ -154,11 +155,16 @@ def hunt_of(
     if not callable(query):
         raise InvalidArgument("query", query, "a function of a dataset")
     check.integer("calls", calls, least=2)
+    if domain is not None and bounds is not None:
+        raise InvalidArgument("bounds", bounds, "either bounds or domain")
+    if domain is None and dataset is None:
+        raise InvalidArgument("domain", None, "what datasets may be, or a dataset in its place")
     if domain is None:
         made, start = domain_around(dataset, relation, bounds=bounds), None
     else:
         made, start = domain_of(domain).made(default_rng(seed)), dataset
-    space = space_of(made, relation, dataset=start, constants=constants_of(query))
+    known = {"constants": constants_of(query), "written": constants_of(query, written=True)}
+    space = space_of(made, relation, dataset=start, **known)
     return Hunt(space, _Measure(query, norm, calls, unit), default_rng(seed))
 
 

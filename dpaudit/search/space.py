@@ -5,10 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, datetime
 from itertools import chain
 from typing import Any, NamedTuple
 
-from dpaudit.domains.columns import Categories, Column, Integers, Numbers, Seen
+from dpaudit.domains.columns import (
+    Booleans,
+    Categories,
+    Column,
+    Dates,
+    Integers,
+    Numbers,
+    Seen,
+    Texts,
+)
 from dpaudit.domains.domain import Domain
 from dpaudit.domains.layouts import USER, Layout, Record, Unit
 from dpaudit.domains.special import special_values
@@ -63,6 +73,8 @@ class Space:
         Whether somebody says how large numbers may be.
     is_of_records
         Whether datasets are like those of somebody, whose records nobody else is to see.
+    plain
+        Keys of the values that nobody's records tell; None where all special ones are such.
     """
 
     layout: Layout
@@ -73,6 +85,7 @@ class Space:
     most_of_unit: int = 1
     is_bounded: bool = True
     is_of_records: bool = False
+    plain: tuple[frozenset[Any], ...] | None = None
 
     @property
     def removes(self) -> bool:
@@ -87,7 +100,17 @@ class Space:
 
     def is_nobodys(self, place: Place) -> bool:
         """Whether a pair holds no value that follows from records of somebody."""
-        return place.is_made or not self.is_of_records
+        if self.is_of_records and not place.is_made:
+            return False
+        if self.plain is None:
+            return True
+        new = () if place.new is None else (place.new,)
+        rows = [record for unit in (*place.units, *new) for record in unit]
+        return all(
+            value_key(cell) in known
+            for record in rows
+            for cell, known in zip(record, self.plain, strict=True)
+        )
 
     def is_beyond(self, place: Place) -> bool:
         """Whether a pair holds a number or a value that nobody says there may be.
@@ -178,6 +201,7 @@ def space_of(
     *,
     dataset: Any = None,
     constants: Sequence[Any] = (),
+    written: Sequence[Any] | None = None,
 ) -> Space:
     """Return where pairs of a domain are looked for.
 
@@ -187,8 +211,8 @@ def space_of(
         What datasets may be, and what makes two of them neighbours.
     dataset
         Where the search starts, if one is given.
-    constants
-        That code compares with.
+    constants, written
+        That code compares with, and such of them as somebody wrote; all by default.
 
     Raises
     ------
@@ -212,11 +236,29 @@ def space_of(
         domain.users or 1,
         domain.is_bounded,
         bool(starts) or domain.of_records,
+        _plain(layout, special, written),
     )
 
 
+def _plain(
+    layout: Layout, special: Sequence[Sequence[Any]], written: Sequence[Any] | None
+) -> tuple[frozenset[Any], ...] | None:
+    """Return the special values that no object holds, by their keys; None if all are such."""
+    if written is None:
+        return None
+    keys = [frozenset(map(value_key, special_values(one, written))) for one in layout.columns]
+    if all(set(map(value_key, some)) <= known for some, known in zip(special, keys, strict=True)):
+        return None
+    return tuple(keys)
+
+
 def space_apart(
-    domain: Domain, metric: Metric, *, dataset: Any = None, constants: Sequence[Any] = ()
+    domain: Domain,
+    metric: Metric,
+    *,
+    dataset: Any = None,
+    constants: Sequence[Any] = (),
+    written: Sequence[Any] | None = None,
 ) -> Space:
     """Return where pairs of any two datasets are looked for: the one unit is a whole dataset.
 
@@ -235,14 +277,16 @@ def space_apart(
         starts = [_checked(domain, layout, dataset), *starts]
     build = layout.build
     whole = replace(layout, build=lambda units: build([(record,) for record in units[0]]))
+    special = tuple(tuple(special_values(column, constants)) for column in layout.columns)
     return Space(
         whole,
         domain.sizes,
         metric,
         tuple((tuple(chain.from_iterable(one)),) for one in starts),
-        tuple(tuple(special_values(column, constants)) for column in layout.columns),
+        special,
         is_bounded=domain.is_bounded,
         is_of_records=bool(starts) or domain.of_records,
+        plain=_plain(layout, special, written),
     )
 
 
@@ -311,9 +355,14 @@ def _checked(
         raise InvalidArgument(
             "dataset", Shown(f"{len(units)} records"), f"what the domain allows: {low} to {high}"
         )
-    for name, column, cells in zip(layout.names, layout.columns, _transposed(units), strict=True):
+    widths = {len(record) for unit in units for record in unit}
+    if not widths <= {len(layout.columns)}:
+        expected = f"records of {len(layout.columns)}, as the domain says"
+        raise InvalidArgument("dataset", Shown(f"records of {max(widths)} values"), expected)
+    for name, column, cells in zip(layout.names, layout.columns, _transposed(units), strict=False):
         if not all(holds(column, one) for one in cells):
-            expected = f"values that the domain allows ({column})"
+            expected = "values that the domain allows"
+            expected += "" if domain.of_records else f" ({column})"
             raise InvalidArgument("dataset", Shown(f"other values in column {name!r}"), expected)
     return units
 
@@ -339,4 +388,14 @@ def holds(column: Column, value: Any) -> bool:
             return bool(low <= value <= high)
         case Categories(values=values):
             return value in values
+        case Texts(longest=longest, alphabet=alphabet):
+            return isinstance(value, str) and len(value) <= longest and set(value) <= set(alphabet)
+        case Dates(first=first, last=last):
+            return isinstance(value, date) and first <= _day(value) <= last
+        case Booleans():
+            return value in (False, True)
     return True
+
+
+def _day(value: date) -> date:
+    return value.date() if isinstance(value, datetime) else value

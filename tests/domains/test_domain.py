@@ -70,6 +70,18 @@ def built(domain, *records):
     return domain.layout.build([(record,) for record in records])
 
 
+@pytest.mark.parametrize("given", ["6", (1, 2, 3), 6.0])
+def test_sizes_that_are_none_are_named(given):
+    with pytest.raises(InvalidArgument, match=r"^records: got"):
+        Domain(records=given)
+
+
+@pytest.mark.parametrize("given", [5, ([1], [2]), (1, 1)])
+def test_labels_that_are_none_are_named(given):
+    with pytest.raises(InvalidArgument, match=r"^labels: got"):
+        Domain(labels=given)
+
+
 def test_a_dataset_is_of_the_form_that_the_domain_says():
     assert built(Domain(bounds=(0, 1)), (0.5,), (1.0,)).tolist() == [0.5, 1.0]
     assert built(Domain(bounds=(0, 9), integers=True), (3,)).dtype == np.int64

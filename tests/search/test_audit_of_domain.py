@@ -122,6 +122,16 @@ def test_ends_of_a_table_are_those_of_its_records_and_are_not_written():
     assert not any("81.75" in one or "17.25" in one for one in [*result.notes, result.rerun])
 
 
+def test_what_is_said_of_a_domain_that_is_a_table_holds_no_value_of_it():
+    table = pd.DataFrame({"name": ["Ada"], "age": [31]})
+    given = {"domain": table, "relation": "replace-record", "epsilon": 1.0}
+    for dataset in (None, table.assign(name="Bob")):
+        with pytest.raises(InvalidArgument) as raised:
+            dpaudit.audit(lambda data, rng: rng.laplace(), dataset, **given)
+        assert "Ada" not in str(raised.value)
+        assert "Bob" not in str(raised.value)
+
+
 def test_a_limit_is_that_of_a_call_and_not_of_the_search():
     limits = Isolation(limits=Limits(timeout=1.0))
     slow = {"trials": 100, "search_calls": 30, "isolation": limits}

@@ -1,9 +1,12 @@
 """The search for a pair: what it finds of statistics whose sensitivity is known, and of leaks."""
 
+import datetime
+import functools
+
 import numpy as np
 import pytest
 
-from dpaudit.domains import Categories, Domain, Integers, Numbers
+from dpaudit.domains import Booleans, Categories, Dates, Domain, Integers, Numbers, Texts
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import Pair
 from dpaudit.search.constants import constants_of
@@ -11,7 +14,12 @@ from dpaudit.search.engine import search
 from dpaudit.search.space import holds, space_of
 
 UNIT = Domain(bounds=(0, 1), records=6)
+DAYS, TEXTS, FLAGS = (
+    Domain(columns={name: column}, form="dicts", records=1)
+    for name, column in (("day", Dates()), ("text", Texts()), ("flag", Booleans()))
+)
 LIMIT = 65
+LISTED = [81, 82]
 
 
 def noisy(query, scale=1.0, law="laplace"):
@@ -218,6 +226,11 @@ def test_the_search_begins_at_a_dataset_that_is_given():
         (UNIT, np.zeros(5), "dataset: got 5 records"),
         (UNIT, np.full(6, 2.0), "dataset: got other values in column 'value'"),
         (Domain(nodes=3), np.zeros(3), "relation"),
+        (UNIT, np.zeros((6, 2)), "dataset: got records of 2 values"),
+        (DAYS, [{"day": datetime.date(1999, 12, 31)}], "dataset: got other values in column 'day'"),
+        (TEXTS, [{"text": "abcab"}], "dataset: got other values in column 'text'"),
+        (TEXTS, [{"text": "d"}], "dataset: got other values in column 'text'"),
+        (FLAGS, [{"flag": "yes"}], "dataset: got other values in column 'flag'"),
     ],
 )
 def test_a_dataset_that_contradicts_the_domain_is_refused(domain, dataset, words):
@@ -239,6 +252,62 @@ def test_a_dataset_that_contradicts_the_domain_is_refused(domain, dataset, words
 def test_a_relation_that_the_domain_has_no_neighbours_under_is_refused(domain, relation):
     with pytest.raises(InvalidArgument, match=r"^relation: got"):
         space_of(domain, relation)
+
+
+def test_what_a_dataset_may_hold_is_no_contradiction():
+    day = datetime.datetime(2000, 12, 31, 23, 59)
+    held = [(Dates(), day), (Texts(), "abca"), (Booleans(), np.True_), (Texts(missing=True), None)]
+    assert all(holds(column, value) for column, value in held)
+
+
+def test_constants_of_sets_come_in_one_order_in_every_process():
+    words = frozenset({"alpha", "beta", "gamma", "delta", "epsilon"})
+
+    def count(rows):
+        return sum(row in words for row in rows)
+
+    assert constants_of(count)[-5:] == ["alpha", "beta", "delta", "epsilon", "gamma"]
+
+
+class Holder:
+    least = 46
+
+    def __init__(self, held):
+        self.held, self.most = held, held[0]
+
+    def count(self, data, rng):
+        return sum(one in self.held or one > self.most or one == 45 for one in data)
+
+
+def test_what_objects_hold_is_not_written_by_anybody():
+    kept = np.float64(47.0)
+
+    def closed(data, rng, of=(48.0,), over=49):
+        return data.sum() + kept + over + 50 + LIMIT + len(LISTED)
+
+    partial = functools.partial(closed, of=51.0)
+    found = [set(constants_of(one, written=True)) for one in (Holder([44]).count, closed, partial)]
+    assert {45, 46} <= found[0]
+    assert 44 in constants_of(Holder([44]).count)
+    assert all({49, 50, LIMIT} <= one for one in found[1:])
+    assert not set.union(*found) & {44, 47.0, 48.0, 51.0, *LISTED}
+
+
+def test_a_pair_at_a_value_that_an_object_holds_is_somebodys():
+    held = Holder([0.3712])
+
+    def leaks(data, rng):
+        return 50.0 * sum(one in held.held for one in data) + rng.laplace()
+
+    found = search(leaks, UNIT, "replace-record", calls=400).found[0]
+    values = [*found.place.units, found.place.new]
+    assert ((0.3712,),) in values
+    assert not found.is_nobodys
+
+    def plain(data, rng):
+        return 50.0 * sum(one == 0.3712 for one in data) + rng.laplace()
+
+    assert search(plain, UNIT, "replace-record", calls=400).found[0].is_nobodys
 
 
 def test_constants_are_read_from_code_and_what_it_calls():

@@ -44,6 +44,19 @@ def test_rounding_is_no_movement():
     assert found.pair is None
 
 
+def test_a_query_may_change_what_it_is_given():
+    def query(x):
+        x.sort()
+        return 10 * x[-1] + x[0]
+
+    given = np.array([0.5, -0.25, 0.75, 0.125])
+    found = dpaudit.sensitivity(
+        query, None, "replace-record", dataset=given, bounds=(-1, 1), calls=200
+    )
+    assert given.tolist() == [0.5, -0.25, 0.75, 0.125]
+    assert found.at_least == pytest.approx(20)
+
+
 def test_the_query_is_called_no_more_than_it_may_be():
     seen = []
     dpaudit.sensitivity(lambda x: seen.append(1) or x.var(), FOUR, "replace-record", calls=60)
@@ -83,6 +96,8 @@ def test_answers_that_nobody_can_subtract_are_named(query, words):
         ({"domain": 7}, "domain"),
         ({"relation": "replace"}, "relation"),
         ({"calls": 0}, "calls"),
+        ({"bounds": (0, 1)}, "bounds"),
+        ({"domain": None}, "domain"),
     ],
 )
 def test_bad_arguments_are_named(given, name):
