@@ -221,7 +221,7 @@ def test_an_audit_ends_with_one_of_four_verdicts(place, door, name):
         pytest.param("not refuted", "So many", marks=pytest.mark.slow),
         pytest.param("nothing returned", "returns None", marks=pytest.mark.slow),
         pytest.param("finding withdrawn", "drawn before", marks=pytest.mark.slow),
-        pytest.param("differs by process", "each reuses it", marks=pytest.mark.slow),
+        pytest.param("differs by process", "calls reuse", marks=pytest.mark.slow),
     ],
 )
 def test_a_replay_ends_with_one_of_four_verdicts(place, name, says):
