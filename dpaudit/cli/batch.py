@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from dpaudit.auditing.run import Audited, Prepared
     from dpaudit.errors import DpauditError
     from dpaudit.execution import Executor
+    from dpaudit.refutation import Certificate
     from dpaudit.report.document import ReportPaths
     from dpaudit.report.entries import Entries, Place
     from dpaudit.report.schema import Report, Result
@@ -207,14 +209,16 @@ class Batch:
             say(_holding(None), self.output)
         elif self.paths is not None:
             kept = [one.certificate for one in self.ended.values()]
-            own = any(one is not None and one.kind == "mechanism" for one in kept)
-            say(_places(self.paths, own), self.output)
+            say(_places(self.paths, [one for one in kept if one is not None]), self.output)
 
 
-def _places(paths: ReportPaths, own: bool) -> list[str]:
+def _places(paths: ReportPaths, kept: Sequence[Certificate]) -> list[str]:
     lines = [f"Report: {paths.html}"]
     if paths.certificate is not None:
+        own = {one.relation for one in kept if one.kind == "mechanism"}
         given = " --mechanism module:object --dataset FILE --neighbour FILE" if own else ""
+        if len(own) == 1 and (relation := own.pop()).startswith("metric:"):
+            given += f" --relation {shlex.quote(relation)}"
         lines.append(f"Certificate: {paths.certificate}; check it with dpaudit verify{given}")
     return [*lines, *_holding(paths)]
 

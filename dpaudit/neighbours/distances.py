@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit.errors import InvalidArgument, Shown
-from dpaudit.neighbours.cells import cells
+from dpaudit.neighbours.cells import EXACT, cells
 
 _NUMERIC, _WIDEST = "biuf", 8  # kinds of numbers, and bytes up to which one is exact as it is read
 
@@ -101,8 +101,18 @@ def _differences(dataset: Any, neighbour: Any) -> Sequence[Fraction]:
     if here.shape != there.shape:
         given = Shown(f"shapes {here.shape} and {there.shape}")
         raise InvalidArgument("pair", given, "numbers in the same shape, to have a distance")
-    both = zip(here.ravel().tolist(), there.ravel().tolist(), strict=True)
+    both = zip(_exact(dataset, here), _exact(neighbour, there), strict=True)
     return [abs(Fraction(one) - Fraction(other)) for one, other in both if one != other]
+
+
+def _exact(dataset: Any, found: np.ndarray[Any, Any]) -> list[Any]:
+    """Return all numbers as they were: an array of doubles merges integers that stand beside."""
+    are_doubles = found.dtype.kind == "f" and not isinstance(dataset, np.ndarray)
+    if are_doubles and (np.abs(found) >= EXACT).any():
+        cells_of_table = dataset.astype(object) if hasattr(dataset, "astype") else dataset
+        as_they_were = np.asarray(cells_of_table, dtype=object).ravel().tolist()
+        return [one.item() if hasattr(one, "item") else one for one in as_they_were]
+    return found.ravel().tolist()
 
 
 def _numbers(dataset: Any) -> np.ndarray[Any, Any]:

@@ -19,6 +19,7 @@ from numpy.random import Generator, default_rng
 from dpaudit.domains.columns import Integers, Numbers
 from dpaudit.domains.domain import Domain
 from dpaudit.domains.layouts import Record, Unit
+from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours.metrics import Metric
 from dpaudit.search.constants import constants_of
 from dpaudit.search.engine import CALLS, Found, Search
@@ -128,6 +129,7 @@ class _Hunt:
     shows: Showing
     rng: Generator
     seen: list[_Seen] = field(default_factory=list)
+    refused: InvalidArgument | None = None  # of two datasets that are at no distance
 
     def __post_init__(self) -> None:
         self.made = (
@@ -151,6 +153,8 @@ class _Hunt:
             if place not in known:
                 known.add(place)
                 self._look(place)
+        if not self.seen and self.refused is not None:
+            raise self.refused
         if self.made is not None:
             self._climb(self.made)
         kept = [self._found(one.place, one.shown) for one in self._kept()]
@@ -172,12 +176,21 @@ class _Hunt:
             dataset, neighbour = build(place.units), build(place.neighbour)
         except (TypeError, ValueError, OverflowError):
             return None  # no such record can stand in such a dataset
-        apart = self.within.metric.apart(dataset, neighbour)
-        if apart == 0:
+        if not (apart := self._apart(dataset, neighbour)):
             return None
         shown = self.shows.of(self.shows.first(dataset), neighbour)
         self.seen.append(_Seen(place, apart, self._band(apart), shown))
         return self.seen[-1]
+
+    def _apart(self, dataset: Any, neighbour: Any) -> float:
+        """Return how far two datasets are apart; 0 if a named distance has none for them."""
+        try:
+            return self.within.metric.apart(dataset, neighbour)
+        except InvalidArgument as error:
+            if self.within.metric.is_own:
+                raise
+            self.refused = error  # such as texts of two lengths, of which it counts places
+            return 0.0
 
     def _band(self, apart: float) -> int:
         """Return the number of the distances to which one belongs: each is twice the last."""
@@ -369,9 +382,18 @@ def _inside(column: Any, value: float) -> float | int:
 
 
 def _others(space: Space, rng: Generator) -> Iterator[Place]:
-    """Yield pairs of datasets of any kind: one, two, half and all records of one are others."""
+    """Yield pairs of datasets of any kind: one, two, half and all records of one are others.
+
+    First come those that were given.
+    """
     low, high = space.sizes
     some = _records(space)
+    for (start,) in space.starts:
+        for changed in sorted({min(1, len(start)), -(-len(start) // 2), len(start)}):
+            for one in some:
+                mixed = (*(one,) * changed, *start[changed:])
+                if mixed != start:
+                    yield Place((start,), 0, mixed)
     for number in range(_ROUNDS):
         for count in dict.fromkeys((max(1, low), high)):
             one, other = (_filled(some, count, number, side, rng) for side in range(2))

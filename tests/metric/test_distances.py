@@ -29,6 +29,13 @@ BY_HAND = [
     ("euclidean", [5e-324], [0.0], 5e-324),
     ("manhattan", (0, 0), (3, -4), 7.0),
     ("manhattan", pd.DataFrame({"a": [1, 2]}), pd.DataFrame({"a": [2, 4]}), 3.0),
+    ("manhattan", [2**53 + 1, 0.5], [2**53 - 1, 0.5], 2.0),
+    (
+        "chebyshev",
+        pd.DataFrame({"a": [2**53 + 1], "b": [0.5]}),
+        pd.DataFrame({"a": [2**53], "b": [1.0]}),
+        1.0,
+    ),
     ("chebyshev", [0, 0, 0], [1, -4, 2], 4.0),
     ("chebyshev", [], [], 0.0),
     ("hamming", "karolin", "kathrin", 3.0),

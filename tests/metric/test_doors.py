@@ -1,6 +1,7 @@
 """A claim a unit of distance at every door: assertion, marker, file, command line, certificate."""
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from dpaudit.neighbours import Pair, metric, relation
 from dpaudit.neighbours.found import chosen_relation
 from dpaudit.plugin.auditor import Auditor
 from dpaudit.testing import assert_not_refuted
+from dpaudit.verification import mechanism
 from dpaudit.verification.drawn import Reader
 from tests.metric import mechanisms
 
@@ -95,9 +97,10 @@ def audited(folder, distance, epsilon):
     return status, result
 
 
-def test_a_file_states_a_distance_of_its_own_module(folder):
+def test_a_file_states_a_distance_of_its_own_module(folder, capsys):
     status, result = audited(folder, "noisy_points:far", 0.5)
     assert (status, result["verdict"]) == (1, "refuted")
+    assert "--neighbour FILE --relation 'metric: noisy_points:far'" in capsys.readouterr().out
     assert result["a_unit"] == {"distance": "noisy_points:far", "claimed": 0.5, "apart": 1.0}
     written = (folder / "out" / "report.md").read_text()
     assert "The two are 1 apart" in written
@@ -138,6 +141,16 @@ def test_a_certificate_is_judged_at_the_distance_of_the_readers_data(folder):
     path.write_text(json.dumps(altered))
     with pytest.raises(dpaudit.DpauditError, match="one that the reader names"):
         verified()
+
+
+def test_distances_agree_up_to_their_last_digits():
+    """A function that measures may round otherwise on another machine."""
+    found = 2**0.5
+    for stated in (found, math.nextafter(found, 0.0)):
+        assert mechanism._agree(stated, found)
+    for stated in (found * (1 - 1e-8), 10**400, None, True, "1"):
+        assert not mechanism._agree(stated, found)
+    assert not mechanism._agree(found, None)
 
 
 def test_what_is_not_a_claim_a_unit_of_distance_is_refused():

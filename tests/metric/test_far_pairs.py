@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dpaudit.domains import Categories, Domain
+from dpaudit.domains import Categories, Domain, Texts
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import metric
 from dpaudit.search.apart import Range, search_apart
@@ -86,6 +86,31 @@ def test_pairs_of_no_numbers_differ_in_several_places():
     found, pairs = found_in(release, domain, "hamming", unit=1.0)
     assert {1.0, 2.0, 3.0} <= {apart for _, apart in pairs} | {1.0, 2.0}
     assert max(one.moved for one in found.found) >= 3.0
+
+
+def test_texts_of_two_lengths_are_no_pair_where_places_are_counted():
+    texts = Domain(columns={"t": Texts(alphabet="ab", longest=3)}, form="value")
+    _, pairs = found_in(lambda text, rng: text[:1], texts, "hamming", unit=1.0)
+    assert pairs[0][0].dataset[:1] != pairs[0][0].neighbour[:1]
+    assert all(len(pair.dataset) == len(pair.neighbour) for pair, _ in pairs)
+    numbers = Domain(columns={"t": Categories(values=("a", "b"))}, form="value")
+    with pytest.raises(InvalidArgument, match="no finite numbers"):
+        found_in(lambda text, rng: text, numbers, "euclidean")
+
+
+def test_a_dataset_of_no_numbers_is_where_the_search_starts():
+    words = tuple(f"word {n}" for n in range(300))
+    domain = Domain(columns={"x": Categories(values=words)}, form="dicts", records=3)
+
+    def release(records, rng):
+        secret = sorted(one["x"][-2:] for one in records[1:]) == ["33", "44"]
+        return rng.laplace(), secret
+
+    given_ = [{"x": f"word {n}"} for n in (7, 133, 244)]
+    found, pairs = found_in(release, domain, "hamming", unit=1.0, dataset=given_)
+    assert found.found[0].kind == "raw"
+    assert pairs[0][0].dataset == given_
+    assert not found.found[0].place.is_made
 
 
 def test_a_dataset_is_where_the_search_starts():
