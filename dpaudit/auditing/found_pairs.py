@@ -130,6 +130,8 @@ def found_in(
         made, start = domain.made(default_rng(stream(seed, "domain"))), dataset
     space = _space(made, within, start)
     found = _searched(placed, made, within, start, effort, seed)
+    if not found.pairs:
+        raise InvalidArgument("search_calls", found.most, "more, to look at a pair at least")
     if not found.found:
         what = "dataset" if domain is None else "domain"
         is_plain = domain is not None and not domain.of_records
@@ -219,9 +221,10 @@ def _searched(
     given = domain, relation, dataset, most, seconds, seed
     if not isinstance(mechanism, Isolated):
         return search_with(mechanism, *given)
+    limit = mechanism.crew.limits.timeout
     try:
         with _patient(mechanism, most):
-            return mechanism.search(*given)
+            return mechanism.search(*given, limit)
     finally:
         mechanism.crew.close()
 

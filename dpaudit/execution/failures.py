@@ -90,6 +90,7 @@ def ended_with(status: int, memory: int | None = None) -> str:
     limit = "" if memory is None else f" of {memory / 2**20:g} MiB"
     causes: dict[int, str] = {
         signal.SIGKILL: f", as when memory{limit} runs out",
+        signal.SIGALRM: ", as where a call takes much longer than --timeout allows",
         signal.SIGSEGV: ", a fault of compiled code",
         signal.SIGABRT: ", a fault of compiled code",
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +15,8 @@ from dpaudit.laws.observed import Observed
 from dpaudit.search.apart import Range, search_apart
 from dpaudit.search.engine import Search, search
 
+_SLOWER = 3  # times that a call may take as long whose primitives are intercepted
+
 
 def search_with(
     mechanism: Any,
@@ -22,21 +26,44 @@ def search_with(
     calls: int,
     seconds: float | None,
     seed: int,
+    limit: float | None = None,
 ) -> Search:
     """Return what a search finds of a mechanism, of which it uses a copy.
 
-    It is for neighbours under a relation, or for any two datasets within a range of distances.
+    It is for neighbours under a relation, or for any two datasets within a range of distances. A
+    call that takes much longer than ``limit`` seconds ends the process that it runs in.
     """
     given: dict[str, Any] = {"dataset": dataset, "calls": calls, "seed": seed, "seconds": seconds}
     if isinstance(mechanism, Observed):
         function = fresh_copy(mechanism.calls.function)
         one = replace(mechanism.calls, function=function).one
-        return _found(one, domain, relation, code=function, observed=mechanism.watched, **given)
+        timed = _ended_after(one, limit)
+        return _found(timed, domain, relation, code=function, observed=mechanism.watched, **given)
 
     def first(data: Any, rng: Generator) -> Any:
         return mechanism.sample(data, 1, rng)[0]
 
-    return _found(first, domain, relation, code=mechanism, **given)
+    return _found(_ended_after(first, limit), domain, relation, code=mechanism, **given)
+
+
+def _ended_after(
+    function: Callable[[Any, Generator], Any], limit: float | None
+) -> Callable[[Any, Generator], Any]:
+    """Return a function during which the alarm of the process is set, unless its code has one."""
+    if limit is None or not hasattr(signal, "setitimer"):
+        return function
+    seconds = _SLOWER * limit
+
+    def timed(data: Any, rng: Generator) -> Any:
+        if signal.getsignal(signal.SIGALRM) is not signal.SIG_DFL:
+            return function(data, rng)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        try:
+            return function(data, rng)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    return timed
 
 
 def _found(function: Any, domain: Domain, relation: str | Range, **given: Any) -> Search:

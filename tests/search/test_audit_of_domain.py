@@ -143,6 +143,25 @@ def test_a_limit_is_that_of_a_call_and_not_of_the_search():
     assert audited(release, confidence=0.999999, **slow).verdict == "not refuted"
 
 
+def test_a_call_of_the_search_that_never_ends_is_ended_for_what_one_may_take():
+    limits = Isolation(limits=Limits(timeout=0.3))
+
+    def release(data, rng):
+        while not data.any():
+            pass
+        return rng.laplace()
+
+    began = time.monotonic()
+    with pytest.raises(MechanismError, match="--timeout allows"):
+        audited(release, isolation=limits, search_calls=400)
+    assert time.monotonic() - began < 30
+
+
+def test_so_few_calls_that_no_pair_is_looked_at_are_refused():
+    with pytest.raises(InvalidArgument, match=r"^search_calls: got 2"):
+        audited(noisy_sum(1.0), search_calls=2)
+
+
 def test_a_time_is_the_searchs_too_and_what_it_took_is_repeated():
     def release(data, rng):
         time.sleep(0.01)
