@@ -34,6 +34,7 @@ Function = Callable[[Any, Any], Any]
 Kind = Literal["nothing", "movement", "output", "invariant", "raw", "structure"]
 _BEYOND: dict[Kind, float] = {"invariant": 2e5, "raw": 1e6, "structure": 1e7}
 _NOISES, _MORE = (1, 2), range(3, 9)
+_OTHERS = range(2, 7)  # noises for which structures have to differ, too
 _FAR = 1e5  # of a shift that no noise pays for
 _CERTAIN, _LARGE = 6.0, 18.0  # spreads of rounding that are none; a power of ten of them
 _SCALES, _LARGEST = 4.0, 50.0  # a movement that a factor of e in a scale counts as; of one at 0
@@ -157,7 +158,7 @@ class Showing:
         output = _output(there)
         warned = self.warns and first.run.warned != there.warned
         if warned or _differ(first.run, there) or first.output.structure != output.structure:
-            return self._of_structure(first, neighbour)
+            return self._of_structure(first, neighbour, output)
         if self.is_blind:
             return self._by_outputs(first.dataset, neighbour)
         chosen = choice_size(first.run, first.output, there)
@@ -174,14 +175,15 @@ class Showing:
             return Shown(size, "movement" if moved else "output", moved)
         return self._by_outputs(first.dataset, neighbour)
 
-    def _of_structure(self, first: First, neighbour: Any) -> Shown:
-        """Return that structures differ: for every noise, or for this one alone."""
-        names = [
-            {_output(self.run(one, noise)).structure for noise in _NOISES}
-            for one in (first.dataset, neighbour)
-        ]
-        certain = not names[0] & names[1]
-        return Shown(_BEYOND["structure"] if certain else _BEYOND["raw"] / 2, "structure")
+    def _of_structure(self, first: First, neighbour: Any, output: Output) -> Shown:
+        """Return that structures differ: for every noise that is tried, or for this one alone."""
+        here, there = {first.output.structure}, {output.structure}
+        for noise in _OTHERS:
+            if here & there:
+                break
+            here.add(_output(self.run(first.dataset, noise)).structure)
+            there.add(_output(self.run(neighbour, noise)).structure)
+        return Shown(_BEYOND["raw"] / 2 if here & there else _BEYOND["structure"], "structure")
 
     def _raw(self, first: First, neighbour: Any, output: Output) -> float | None:
         """Return how large a share of a value moved that no noise reaches; None if none did."""

@@ -5,9 +5,10 @@ import pandas as pd
 import pytest
 
 import dpaudit
-from dpaudit.domains import Categories, domain_of
+from dpaudit.domains import Categories, Domain, Numbers, domain_of
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours.found import chosen_relation
+from dpaudit.search.engine import search
 from dpaudit.search.space import space_of
 
 THREE = {"bounds": (0, 1), "users": 3, "records": (1, 4)}
@@ -80,3 +81,19 @@ def test_an_audit_tells_a_bound_by_record_from_one_by_user(query, verdict, relat
     for given in ({}, {"dataset": table}, {"relation": chosen_relation(relation)}):
         sound = {"domain": THREE, "relation": relation, "epsilon": 1.0, "trials": 1000}
         assert dpaudit.audit(noisy(query), **{**sound, **given}).verdict == verdict
+
+
+def noisy_counts(table, rng):
+    """A kind is there if its noisy count is high enough, however few users have it."""
+    counts = {kind: len(rows) + rng.laplace() for kind, rows in table.groupby("kind")}
+    return {kind: count for kind, count in counts.items() if count > 1}
+
+
+def test_a_key_that_is_there_by_luck_is_not_taken_for_one_that_one_side_lacks():
+    """Whether a kind of one record is shown is decided by the noise, on both sides alike."""
+    kinds = {"value": Numbers(low=0, high=1), "kind": Categories(values=("a", "b", "c"))}
+    domain = Domain(columns=kinds, users=3, records=(1, 5))
+    found = search(noisy_counts, domain, "add-remove-user: user", calls=1000).found[0]
+    pair = space_of(domain, "add-remove-user: user").pair(found.place)
+    assert found.kind == "structure"
+    assert set(pair.dataset["kind"]) > set(pair.neighbour["kind"])
