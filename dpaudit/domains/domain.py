@@ -102,7 +102,7 @@ class Domain:
         if self.form is not None:
             check.choice("form", self.form, _FORMS)
         if self.norm is not None:
-            check.positive("norm", self.norm)
+            self._require_scaling()
         for name in ("users", "nodes"):
             if getattr(self, name) is not None:
                 check.integer(name, getattr(self, name), least=1 if name == "users" else 2)
@@ -207,6 +207,16 @@ class Domain:
     def _limits(self) -> tuple[float, float]:
         most = _UNBOUNDED if self.norm is None else self.norm
         return -most, most
+
+    def _require_scaling(self) -> None:
+        """Refuse a norm beside what a record that is made shorter would no longer keep."""
+        check.positive("norm", self.norm)
+        if self.integers or self.missing:
+            expected = "numbers that may have any value, without integers= or missing="
+            raise InvalidArgument("norm", self.norm, expected)
+        low, high = self.bounds if isinstance(self.bounds, tuple) else (0.0, 0.0)
+        if not low <= 0 <= high:
+            raise InvalidArgument("bounds", self.bounds, "bounds with 0 between them, beside norm")
 
     @cached_property
     def layout(self) -> Layout:

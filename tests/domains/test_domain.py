@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import dpaudit
 from dpaudit.domains import (
     Booleans,
     Categories,
@@ -316,3 +317,14 @@ def test_rounding_makes_no_record_longer_than_the_norm(norm):
     layout = Domain(columns=3, norm=norm).layout
     for record in np.random.default_rng(0).normal(size=(400, 3)) * 10 * norm:
         assert math.hypot(*layout.allowed(tuple(map(float, record)))) <= norm
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"bounds": (5, 10)}, {"bounds": (-10, -5)}, {"integers": True}, {"missing": True}],
+    ids=str,
+)
+def test_records_that_are_made_shorter_keep_what_else_is_said_of_them(given):
+    with pytest.raises(InvalidArgument, match="norm"):
+        dpaudit.Domain(norm=1.5, columns=2, **given)
+    assert dpaudit.Domain(norm=1.5, columns=2, bounds=(0, 10)).layout.norm == 1.5

@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 import dpaudit
+from dpaudit.auditing.found_pairs import Effort, found_in
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution.processes import Limits
-from dpaudit.laws.isolated import Isolation
+from dpaudit.laws.isolated import Isolation, isolated
 from dpaudit.neighbours.tables import Pair
 
 SIX = {"bounds": (0, 1), "records": 6}
@@ -133,14 +134,14 @@ def test_what_is_said_of_a_domain_that_is_a_table_holds_no_value_of_it():
 
 
 def test_a_limit_is_that_of_a_call_and_not_of_the_search():
-    limits = Isolation(limits=Limits(timeout=1.0))
-    slow = {"trials": 100, "search_calls": 30, "isolation": limits}
-
     def release(data, rng):
         time.sleep(0.05)
         return float(np.sum(data)) + rng.laplace()
 
-    assert audited(release, confidence=0.999999, **slow).verdict == "not refuted"
+    placed = isolated(release, Isolation(limits=Limits(timeout=1.0)))
+    effort = Effort(100, calls=30)  # that take longer
+    found = found_in(placed, dpaudit.Domain(**SIX), "replace-record", effort=effort, seed=0)
+    assert "1 scales apart" in found.candidates[0].edit
 
 
 def test_a_call_of_the_search_that_never_ends_is_ended_for_what_one_may_take():
