@@ -306,11 +306,24 @@ def _tried(
 def _message(movement: _Movement, norm: str, made_up: bool) -> str:
     pair = movement.pair
     one, other = (side if made_up else Record(side) for side in (pair.dataset, pair.neighbour))
+    shown = made_up or records.are_shown()
+    distance, ratio = (
+        f"{value:.9g}" if shown else f"at least {_first_digit(value)}"
+        for value in (movement.distance, movement.ratio)
+    )
     return (
-        f"the query moves by {movement.distance:.9g} between neighbours ({norm}), more than the "
+        f"the query moves by {distance} between neighbours ({norm}), more than the "
         f"bound {movement.bound:.9g}\n"
-        f"  ratio: {movement.ratio:.9g}\n"
+        f"  ratio: {ratio}\n"
         f"  pair: {compare(pair)}\n"
         f"  dataset: {one!r}\n"
         f"  neighbour: {other!r}"
     )
+
+
+def _first_digit(value: float) -> str:
+    """Return a number rounded down to one digit: more of them would tell of records."""
+    if not 0 < value < math.inf:
+        return f"{value:g}"
+    digit, exponent = f"{value:.16e}".split("e")
+    return f"{float(f'{digit[0]}e{exponent}'):g}"

@@ -11,7 +11,7 @@ import dpaudit
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.neighbours import RELATIONS, REPLACE_RECORD, Pair
 from dpaudit.testing import Records, assert_sensitivity, pairs
-from dpaudit.testing.movement import _measured, _Movement
+from dpaudit.testing.movement import _first_digit, _measured, _Movement
 
 ARRAYS = Records(labels=None)
 SMALL_RECORDS = Records(rows=(1, 2), columns=(1, 2))
@@ -315,3 +315,22 @@ def test_a_query_that_changes_is_named_whoever_looks():
 def test_where_to_look_is_said_once(given, name):
     with pytest.raises(InvalidArgument, match=rf"^{name}: got"):
         assert_sensitivity(np.sum, 2.0, **given)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(7712391.0, "7e+06"), (0.999, "0.9"), (1.0, "1"), (9.99e-5, "9e-05"), (math.inf, "inf")],
+)
+def test_a_number_is_rounded_down_to_its_first_digit(value, shown):
+    assert _first_digit(value) == shown
+    assert float(shown) <= value
+
+
+def test_how_far_a_query_moves_beside_a_dataset_tells_one_digit_of_it():
+    given = {"dataset": np.array([77123.91, 3.0, 5.0]), "relation": "replace-record"}
+    with pytest.raises(AssertionError, match=r"moves by at least 7e\+06 ") as failed:
+        assert_sensitivity(lambda data: float(data.sum()), 1.0, **given)
+    assert "77123" not in str(failed.value)
+    assert "771239" not in str(failed.value)
+    with pytest.raises(AssertionError, match="7712391"):
+        assert_sensitivity(lambda data: float(data.sum()), 1.0, show_records=True, **given)
