@@ -77,7 +77,8 @@ def _distance(
     sizes = trials, other_trials
     direct = _to_line((rate, other), sizes, large, delta, edge)
     complement = _to_line((1 - other, 1 - rate), sizes[::-1], large, delta, edge)
-    return np.asarray(np.minimum(direct, complement))
+    found = np.minimum(direct, complement)
+    return np.where(np.isinf(found), 0.0, found)  # rounding alone put them beyond what is allowed
 
 
 def _to_line(

@@ -74,3 +74,12 @@ def test_a_bound_is_where_the_distance_is_what_is_asked(sizes, nats, delta):
     at, most = largest_likelihood_bound(*many, *sizes, delta, nats)
     assert at % 4 == int(np.argmax(found))
     assert most == pytest.approx(found.max(), rel=1e-9)
+
+
+def test_rates_that_rounding_alone_puts_beyond_what_is_allowed_are_no_distance_away():
+    rates = np.arange(1, 100) / 100
+    assert distance(rates, rates, 100, 100, 0.0, 0.0).tolist() == [0.0] * 99
+    for epsilon, delta in ((0.3, 0.0), (0.3, 0.1), (2.0, 1e-5)):
+        edge = boundary(rates, epsilon, delta)
+        for rate in (np.nextafter(edge, 0), edge, np.minimum(np.nextafter(edge, 2), 1.0)):
+            assert distance(rate, rates, 1000, 1000, epsilon, delta).max() < 1e-9
