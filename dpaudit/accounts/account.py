@@ -6,10 +6,14 @@ The releases are given by name with their parameters, as a TOML file of them, or
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 import dpaudit._validate as check
 import dpaudit.extension.registry as registry
@@ -324,6 +328,36 @@ class Account:
         from dpaudit.accounts.shown import as_html
 
         return as_html(self)
+
+    def figure(self, path: str | os.PathLike[str] | None = None) -> NDArray[np.object_]:
+        """Return matplotlib axes with every accountant's answer; write a file where asked.
+
+        Parameters
+        ----------
+        path
+            A file to write, which ends in ``.pdf``, ``.svg`` or ``.png``.
+
+        Returns
+        -------
+        numpy.ndarray
+            Axes, shape ``(1,)``. The figure is ``axes[0].figure``.
+
+        Raises
+        ------
+        InvalidArgument
+            The file ends otherwise.
+        DataError
+            The file cannot be written.
+        """
+        from dpaudit.accounts.shown import draw_account
+
+        return draw_account(self, path)
+
+    def to_latex(self) -> str:
+        r"""Return the release, the smallest proved epsilon at delta, and who proves it: a row."""
+        from dpaudit.accounts.shown import row_of_account
+
+        return row_of_account(self)
 
     def document(self) -> dict[str, Any]:
         """Return all of it as JSON takes it; times are left out, infinities are text."""

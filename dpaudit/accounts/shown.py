@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import math
+import os
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR
+from functools import partial
 from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpaudit.accounting.accountants import Answer
 from dpaudit.accounts.sharing import of_own_samples
 from dpaudit.notebook import piece, table
+from dpaudit.report.charts import INK, PROVED, PROVED_MARK, Picture, draw_pictures, number_ticks
 from dpaudit.report.formatting import NONE, number
+from dpaudit.report.latex import escape_latex, format_number, format_row
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from dpaudit.accounts.account import Account
 
 _DIGITS = 6
@@ -56,3 +67,42 @@ def _meaning(found: Account) -> list[str]:
         f"Who gives both of two neighbouring datasets a probability of {prior:g} guesses the right "
         f"one with a probability of at most {number(success, 4, ROUND_CEILING)}.",
     ]
+
+
+def draw_account(found: Account, path: str | os.PathLike[str] | None = None) -> NDArray[np.object_]:
+    """Return the axes of a picture of every answer; write it where asked."""
+    answered = [one for one in found.answers if one.refusal is None]
+    shown = Picture(
+        name="answers",
+        draw=partial(_draw_answers, answers=answered, delta=found.delta),
+        size=(6.0, 1.2 + 0.3 * max(len(answered), 1)),
+        label=f"Epsilon of {found.title} at delta = {found.delta:g}, by accountant.",
+    )
+    return draw_pictures([shown], path)
+
+
+def _draw_answers(axes: Axes, answers: Sequence[Answer], delta: float) -> None:
+    """Draw brackets as bars, upper bounds as bars from 0, estimates as rings."""
+    for place, one in enumerate(answers):
+        if one.upper is not None and math.isfinite(one.upper):
+            low = one.lower or 0.0
+            axes.plot([low, one.upper], [place, place], color=PROVED["color"], lw=2.5)
+            axes.plot([one.upper], [place], PROVED_MARK, color=PROVED["color"])
+        if one.estimate is not None and math.isfinite(one.estimate):
+            axes.plot([one.estimate], [place], "o", mfc="none", color=INK)
+    axes.set_yticks(range(len(answers)), [one.accountant for one in answers])
+    axes.invert_yaxis()
+    axes.set_xlim(left=0.0)
+    axes.set_xlabel(f"epsilon at delta = {number(delta)}")
+    axes.grid(axis="y", visible=False)
+    number_ticks(axes.xaxis)
+
+
+def row_of_account(found: Account) -> str:
+    """Return the release, what is proved of it at delta, and by whom as a row in LaTeX."""
+    proved = found.proved
+    upper = NONE if proved is None else number(proved.upper, _DIGITS, ROUND_CEILING)
+    delta = format_number(number(found.delta)).strip("$")
+    epsilon = rf"{format_number(upper)} at $\delta = {delta}$"
+    by = NONE if proved is None else proved.accountant
+    return format_row([escape_latex(found.title), epsilon, escape_latex(by)])

@@ -41,7 +41,6 @@ def row(call: ReplayedCall) -> tuple[str, ...]:
     scale = _number(call.scale)
     if call.other_scale is not None and call.other_scale != call.scale:
         scale = f"{scale} / {_number(call.other_scale)}"
-    unit = "mu" if call.kind in ("normal", "diffprivlib.Gaussian") else "epsilon"
     moved = _number(call.moved) + ("" if call.steady or not call.moved else " *")
     return (
         str(call.index),
@@ -52,8 +51,13 @@ def row(call: ReplayedCall) -> tuple[str, ...]:
         moved,
         call.seen or _NONE,
         _number(call.declared),
-        _NONE if call.spent is None else f"{unit} {_number(call.spent)}",
+        _NONE if call.spent is None else f"{unit_of(call)} {_number(call.spent)}",
     )
+
+
+def unit_of(call: ReplayedCall) -> str:
+    """Return the unit of what a call spends."""
+    return "mu" if call.kind in ("normal", "diffprivlib.Gaussian") else "epsilon"
 
 
 SHORT = ("#", "place", "primitive", "scale", "moved", "declared", "spent")

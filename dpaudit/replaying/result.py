@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN
 from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpaudit.formats import stamped
 from dpaudit.refutation.certificate import Certificate
@@ -157,6 +161,38 @@ class Replay:
         from dpaudit.replaying.page import as_html
 
         return as_html(self)
+
+    def figure(self, path: str | os.PathLike[str] | None = None) -> NDArray[np.object_]:
+        """Return matplotlib axes that show what each call spends; write a file where asked.
+
+        Numbers have the four digits of the report, unless records are shown.
+
+        Parameters
+        ----------
+        path
+            A file to write, which ends in ``.pdf``, ``.svg`` or ``.png``.
+
+        Returns
+        -------
+        numpy.ndarray
+            Axes, one for each unit (epsilon, mu). The figure is ``axes[0].figure``.
+
+        Raises
+        ------
+        InvalidArgument
+            The file ends otherwise.
+        DataError
+            The file cannot be written.
+        """
+        from dpaudit.replaying.pictures import draw_replay
+
+        return draw_replay(self._for_a_file(), path)
+
+    def to_latex(self) -> str:
+        r"""Return name, claim, what all calls spend together, and verdict: a row in LaTeX."""
+        from dpaudit.replaying.pictures import row_of_replay
+
+        return row_of_replay(self._for_a_file())
 
     def document(self) -> dict[str, Any]:
         """Return the result as plain JSON values; records are in it if they are shown."""

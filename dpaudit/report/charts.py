@@ -5,11 +5,18 @@ from __future__ import annotations
 import html
 import io
 import math
+import os
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.report.formatting import number
 from dpaudit.text import one_line
 
@@ -30,6 +37,7 @@ NEIGHBOUR: dict[str, Any] = {"color": "#005A43", "linewidth": 1.6}
 _STYLE: dict[str, Any] = {
     "svg.fonttype": "none",  # text stays text: it can be searched, read aloud and copied
     "svg.hashsalt": "dpaudit",  # one report, one sequence of bytes
+    "pdf.fonttype": 42,  # text that publishers take
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 10,
@@ -58,31 +66,119 @@ _REFERENCE = re.compile(r'(\bid="|url\(#|href="#)')
 _ROOT = re.compile(r"<svg [^>]*>")
 
 
-def picture(
-    draw: Callable[[Axes], None], *, size: tuple[float, float], label: str, prefix: str
-) -> str:
-    """Return the SVG of one set of axes that ``draw`` fills.
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """One set of axes that a result fills, in a report as in a figure of one's own.
 
     Parameters
     ----------
+    name
+        Which it is: ``"numbers"``, ``"delta"``, ``"trade_off"``, ...
     draw
         Called once with the axes.
     size
         Width and height in inches.
     label
-        What the picture shows, in words, for a reader who cannot see it.
+        What it shows, in words, for a reader who cannot see it.
+    """
+
+    name: str
+    draw: Callable[[Axes], None]
+    size: tuple[float, float]
+    label: str
+
+
+def render_svg(picture: Picture, *, prefix: str) -> str:
+    """Return a picture as one ``svg`` element.
+
+    Parameters
+    ----------
+    picture
+        What is drawn.
     prefix
         Put before every id, which must be unique in the page.
     """
-    import matplotlib.style
     from matplotlib.figure import Figure
 
-    # The reader's own matplotlib settings must not change a report: start from the defaults.
-    with matplotlib.style.context(_STYLE, after_reset=True):
-        figure = Figure(figsize=size, layout="constrained")
-        draw(figure.add_subplot())
+    with _own_style():
+        figure = Figure(figsize=picture.size, layout="constrained")
+        picture.draw(figure.add_subplot())
         text = _export(figure)
-    return _inline(text, label, prefix)
+    return _inline(text, picture.label, prefix)
+
+
+def draw_pictures(
+    pictures: Sequence[Picture], path: str | os.PathLike[str] | None = None
+) -> NDArray[np.object_]:
+    """Return the axes of a new figure with pictures one below the other; write it where asked.
+
+    No state of matplotlib is changed, and no window opens: ``axes[0].figure`` is a figure that
+    nothing else holds.
+
+    Parameters
+    ----------
+    pictures
+        From above to below, at least one.
+    path
+        A file that is written; its ending says whether as PDF, SVG or PNG.
+
+    Returns
+    -------
+    numpy.ndarray
+        Axes, shape ``(len(pictures),)``.
+
+    Raises
+    ------
+    InvalidArgument
+        The ending is none of these.
+    DataError
+        The file cannot be written.
+    """
+    from matplotlib.figure import Figure
+
+    if path is not None and _ending(path) not in _FORMATS:
+        raise InvalidArgument("path", os.fspath(path), f"a file that ends in {_listed_formats()}")
+    width, heights = max(one.size[0] for one in pictures), [one.size[1] for one in pictures]
+    with _own_style():
+        figure = Figure(figsize=(width, sum(heights)), layout="constrained")
+        axes = figure.subplots(len(pictures), 1, squeeze=False, height_ratios=heights)[:, 0]
+        for picture, one in zip(pictures, axes, strict=True):
+            picture.draw(one)
+        if path is not None:
+            _write(figure, path)
+    return np.asarray(axes)
+
+
+_FORMATS = ("pdf", "svg", "png")
+
+
+def _listed_formats() -> str:
+    return ", ".join(f".{one}" for one in _FORMATS[:-1]) + f" or .{_FORMATS[-1]}"
+
+
+def _ending(path: str | os.PathLike[str]) -> str:
+    return os.path.splitext(os.fspath(path))[1].lower().removeprefix(".")
+
+
+def _write(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure to a file; the same figure gives the same bytes."""
+    dated = {"pdf": "CreationDate", "svg": "Date"}.get(_ending(path))
+    metadata = {} if dated is None else {dated: None}
+    try:
+        with _without_missing_glyphs():
+            figure.savefig(os.fspath(path), dpi=200, metadata=metadata)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise DataError(f"{one_line(os.fspath(path))}: not written ({reason})") from error
+
+
+@contextmanager
+def _own_style() -> Iterator[None]:
+    """Draw as reports do: the reader's own matplotlib settings must not change one."""
+    import matplotlib.style
+
+    with matplotlib.style.context(_STYLE, after_reset=True):
+        yield
 
 
 def number_ticks(axis: Any) -> None:
@@ -109,12 +205,18 @@ def _power(value: float) -> str:
 
 def _export(figure: Figure) -> str:
     buffer = io.StringIO()
-    with warnings.catch_warnings():
-        # A claim may be named in any script; the browser has the letters this font lacks.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
+    with _without_missing_glyphs():
         figure.savefig(buffer, format="svg", metadata={"Date": None})
     return buffer.getvalue()
+
+
+@contextmanager
+def _without_missing_glyphs() -> Iterator[None]:
+    """Say nothing of letters that the font lacks: a claim may be named in any script."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
+        yield
 
 
 def _inline(text: str, label: str, prefix: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpaudit.errors import InvalidArgument
@@ -16,9 +17,10 @@ from dpaudit.report.charts import (
     MEASURED,
     NEIGHBOUR,
     PROVED,
+    Picture,
     number_ticks,
-    picture,
     plain_ticks,
+    render_svg,
 )
 from dpaudit.report.counts import ScoreCounts, WealthPath
 from dpaudit.report.formatting import number, percent
@@ -32,6 +34,11 @@ Points = Sequence[float | None]
 
 
 def delta_against_epsilon(result: Result, *, prefix: str = "delta") -> str:
+    """Return the picture of `show_delta` as one ``svg`` element."""
+    return render_svg(show_delta(result), prefix=prefix)
+
+
+def show_delta(result: Result) -> Picture:
     """Return delta against epsilon on a logarithmic axis: claimed, proved, certified.
 
     Where the band has no upper end, only its lower edge is drawn.
@@ -48,12 +55,16 @@ def delta_against_epsilon(result: Result, *, prefix: str = "delta") -> str:
         f"delta against epsilon for {result.claim}: "
         f"{_listed(claimed=curves.claimed, proved=curves.proved, certified=curves.band_lower)}."
     )
-    return picture(
-        lambda axes: _draw_delta(axes, result, curves), size=SIZE, label=label, prefix=prefix
-    )
+    draw = partial(_draw_delta, result=result, curves=curves)
+    return Picture(name="delta", draw=draw, size=SIZE, label=label)
 
 
 def trade_off(result: Result, *, prefix: str = "trade-off") -> str:
+    """Return the picture of `show_trade_off` as one ``svg`` element."""
+    return render_svg(show_trade_off(result), prefix=prefix)
+
+
+def show_trade_off(result: Result) -> Picture:
     """Return false negatives against false positives: claimed, proved, and the attack that ran.
 
     The axes are logarithmic where the curves would otherwise hug them.
@@ -70,12 +81,16 @@ def trade_off(result: Result, *, prefix: str = "trade-off") -> str:
         f"False-negative rate against false-positive rate for {result.claim}: "
         f"{_listed(claimed=curves.claimed, proved=curves.proved, measured=curves.measured)}."
     )
-    return picture(
-        lambda axes: _draw_trade_off(axes, curves), size=SIZE, label=label, prefix=prefix
-    )
+    draw = partial(_draw_trade_off, curves=curves)
+    return Picture(name="trade_off", draw=draw, size=SIZE, label=label)
 
 
 def wealth(path: WealthPath, *, prefix: str = "wealth") -> str:
+    """Return the picture of `show_wealth` as one ``svg`` element."""
+    return render_svg(show_wealth(path), prefix=prefix)
+
+
+def show_wealth(path: WealthPath) -> Picture:
     """Return the wealth of bets against a claim over the transcripts, and where it refutes.
 
     Raises
@@ -88,10 +103,15 @@ def wealth(path: WealthPath, *, prefix: str = "wealth") -> str:
     after = path.refuted_after
     ended = "the claim is not refuted" if after is None else f"refuted after {after} transcripts"
     label = f"Wealth of bets against the claim over transcripts of each dataset: {ended}."
-    return picture(lambda axes: _draw_wealth(axes, path), size=SIZE, label=label, prefix=prefix)
+    return Picture(name="wealth", draw=partial(_draw_wealth, path=path), size=SIZE, label=label)
 
 
 def scores(counts: ScoreCounts, *, prefix: str = "scores") -> str:
+    """Return the picture of `show_scores` as one ``svg`` element."""
+    return render_svg(show_scores(counts), prefix=prefix)
+
+
+def show_scores(counts: ScoreCounts) -> Picture:
     """Return how the scores of either side lie around the threshold of the event.
 
     Raises
@@ -107,7 +127,7 @@ def scores(counts: ScoreCounts, *, prefix: str = "scores") -> str:
         f"Scores of outputs around the threshold: {percent(hits[0])} of the dataset's and "
         f"{percent(hits[1])} of the neighbour's are {side} it."
     )
-    return picture(lambda axes: _draw_scores(axes, counts), size=SIZE, label=label, prefix=prefix)
+    return Picture(name="scores", draw=partial(_draw_scores, counts=counts), size=SIZE, label=label)
 
 
 def _beyond(counts: ScoreCounts, ones: Sequence[int]) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpaudit.errors import InvalidArgument
@@ -18,9 +19,10 @@ from dpaudit.report.charts import (
     INK,
     PROVED,
     PROVED_MARK,
+    Picture,
     number_ticks,
-    picture,
     plain_ticks,
+    render_svg,
 )
 from dpaudit.report.formatting import NO_UPPER, Numbers, divisor, label, number, numbers, value_of
 from dpaudit.report.schema import Result
@@ -48,14 +50,18 @@ def three_numbers(result: Result, *, prefix: str = "figure") -> str:
     str
         One ``svg`` element.
     """
+    return render_svg(show_numbers(result), prefix=prefix)
+
+
+def show_numbers(result: Result) -> Picture:
+    """Return the picture of what is claimed, proved and measured, on one axis, undrawn."""
     shown = numbers(result)
     words = (
         f"{shown.unit}: claimed {shown.claimed}, proved {shown.proved}, measured "
         f"{shown.measured} {shown.surety}; {result.verdict}."
     )
-    return picture(
-        lambda axes: _draw_three(axes, result, shown), size=(WIDTH, 2.1), label=words, prefix=prefix
-    )
+    draw = partial(_draw_three, result=result, shown=shown)
+    return Picture(name="numbers", draw=draw, size=(WIDTH, 2.1), label=words)
 
 
 def _draw_three(axes: Axes, result: Result, shown: Numbers) -> None:
@@ -192,12 +198,13 @@ def overview(results: Sequence[Result], *, prefix: str = "overview") -> str:
     if not results:
         raise InvalidArgument("results", results, "at least one result")
     rows = "; ".join(f"{label(result)}: {result.verdict}" for result in results)
-    return picture(
-        lambda axes: _draw_all(axes, results),
+    drawn = Picture(
+        name="overview",
+        draw=partial(_draw_all, results=results),
         size=(WIDTH + 0.6, 1.2 + 0.55 * len(results)),
         label=f"Proved and measured numbers, each divided by the claimed one. {rows}.",
-        prefix=prefix,
     )
+    return render_svg(drawn, prefix=prefix)
 
 
 def _draw_all(axes: Axes, results: Sequence[Result]) -> None:

@@ -142,25 +142,15 @@ def _figures(result: Result, index: int) -> Mapping[str, str]:
 
 @lru_cache(maxsize=64)
 def _drawn(document: str, index: int) -> Mapping[str, str]:
-    import dpaudit.report.curves as curves
-    import dpaudit.report.figures as figures
+    from dpaudit.report.charts import render_svg
+    from dpaudit.report.pictures import show_result
 
-    result = Result.model_validate_json(document)
-    drawn = {"numbers": figures.three_numbers(result, prefix=f"r{index}-numbers")}
-    if result.delta_curves is not None and _holds_any(result.delta_curves.band_lower):
-        drawn["delta"] = curves.delta_against_epsilon(result, prefix=f"r{index}-delta")
-    if result.wealth is not None and result.wealth.transcripts:
-        drawn["wealth"] = curves.wealth(result.wealth, prefix=f"r{index}-wealth")
-    if result.scores is not None and result.scores.edges:
-        drawn["scores"] = curves.scores(result.scores, prefix=f"r{index}-scores")
-    if result.trade_off is not None and _holds_any(result.trade_off.measured):
-        drawn["trade_off"] = curves.trade_off(result, prefix=f"r{index}-trade-off")
-    return drawn
+    shown = show_result(Result.model_validate_json(document))
+    return {one.name: render_svg(one, prefix=f"r{index}-{_id(one.name)}") for one in shown}
 
 
-def _holds_any(points: Sequence[float | None] | None) -> bool:
-    """Return whether anything was measured: a figure of claims alone shows nothing."""
-    return points is not None and any(point is not None for point in points)
+def _id(name: str) -> str:
+    return name.replace("_", "-")
 
 
 def _overview(report: Report) -> str | None:

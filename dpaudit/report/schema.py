@@ -15,6 +15,8 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, PrivateAttr, model_validator
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
@@ -22,7 +24,13 @@ from pydantic_core import core_schema
 from dpaudit.execution import available_cores
 from dpaudit.formats import SCHEMAS
 from dpaudit.report.counts import BinCounts, Document, Probability, ScoreCounts, WealthPath
-from dpaudit.report.views import render_notebook, render_text, save_report
+from dpaudit.report.views import (
+    draw_figure,
+    render_latex,
+    render_notebook,
+    render_text,
+    save_report,
+)
 from dpaudit.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -362,6 +370,23 @@ class Result(Document):
     def show(self) -> None:
         """Print the claim, the three numbers and the reason of the verdict."""
         print(self)
+
+    def figure(self, path: str | os.PathLike[str] | None = None) -> NDArray[np.object_]:
+        """Return matplotlib axes, shape ``(pictures,)``, with the pictures of the report.
+
+        They are written to ``path`` where one is given, which ends in ``.pdf``, ``.svg`` or
+        ``.png``. The figure is ``axes[0].figure``; nothing else holds it.
+
+        Raises
+        ------
+        InvalidArgument, DataError
+            The file ends otherwise, or cannot be written.
+        """
+        return draw_figure(self, path)
+
+    def to_latex(self) -> str:
+        r"""Return the name, the three numbers and the verdict: a row of five columns in LaTeX."""
+        return render_latex(self)
 
     def __str__(self) -> str:
         return render_text(self)

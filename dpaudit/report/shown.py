@@ -1,4 +1,4 @@
-"""A single result where somebody looks at it: in a terminal and in a notebook."""
+"""A single result where somebody looks at it: in a terminal, a notebook, a figure or a paper."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ import textwrap
 from dpaudit.notebook import own_prefix, piece, table
 from dpaudit.report.figures import three_numbers
 from dpaudit.report.formatting import NONE, Numbers, label, numbers
+from dpaudit.report.latex import row_of_result
+from dpaudit.report.pictures import draw_result
 from dpaudit.report.schema import Result as Result
-from dpaudit.report.views import render_notebook, render_text
+from dpaudit.report.views import draw_figure, render_latex, render_notebook, render_text
 from dpaudit.text import printable
 
 _WIDTH = 96
+
+draw_figure.register(Result, draw_result)
+render_latex.register(Result, row_of_result)
 
 
 @render_text.register

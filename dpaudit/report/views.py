@@ -9,6 +9,9 @@ import os
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 if TYPE_CHECKING:
     from dpaudit.report.document import ReportPaths
 
@@ -29,3 +32,15 @@ def render_text(result: Any) -> str:
 def render_notebook(result: Any) -> str:
     """Return a result as a piece of a notebook."""
     raise TypeError(f"nothing renders a {type(result).__name__}")
+
+
+@singledispatch
+def render_latex(result: Any) -> str:
+    """Return a result as a row of a table in LaTeX."""
+    raise TypeError(f"nothing renders a {type(result).__name__}")
+
+
+@singledispatch
+def draw_figure(result: Any, path: str | os.PathLike[str] | None = None) -> NDArray[np.object_]:
+    """Return the axes of a figure of a result, and write it to a file where one is named."""
+    raise TypeError(f"nothing draws a {type(result).__name__}")
