@@ -1,0 +1,23 @@
+"""Scripts of ``examples/``, loaded from their files.
+
+They cannot be imported by name: pytest knows ``tests/examples`` as the package ``examples``.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+
+
+def load_example(path: str) -> ModuleType:
+    """Return the module of a file below ``examples/``, named without its suffix."""
+    name = "example_" + path.replace("/", "_")
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{path}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
