@@ -17,6 +17,7 @@ from tests.tracing import oracles
 from tests.tracing.judged import Judged, Number, exactly
 
 VALUES, MOVED = np.array([0.0, 0.4, 0.6, 1.0]), np.array([1.0, 0.4, 0.6, 1.0])
+LABELS, OTHER_LABELS = np.array([0, 0, 0, 1, 1, 1, 2, 2]), np.array([2, 0, 0, 1, 1, 1, 2, 2])
 COUNTS, OTHER_COUNTS = np.array([3, 3, 2]), np.array([2, 3, 3])
 BITS, OTHER_BITS = np.array([0, 0, 1, 0, 1, 1]), np.array([1, 0, 1, 0, 1, 1])
 NOTHING_BUT_ONE = np.array([0.0, 0.0, 0.0, 1.0])
@@ -39,11 +40,11 @@ def last_of_momentum(data, rng):
 
 
 def most_frequent(data, rng):
-    return int(np.argmax(data + rng.laplace(scale=2.0, size=3)))
+    return int(np.argmax(np.bincount(data) + rng.laplace(scale=2.0, size=3)))
 
 
 def most_frequent_by_gumbel_noise(data, rng):
-    return int(np.argmax(data + rng.gumbel(scale=2.0, size=3)))
+    return int(np.argmax(np.bincount(data) + rng.gumbel(scale=2.0, size=3)))
 
 
 def enough(data, rng):
@@ -183,11 +184,11 @@ VIEWS: Mapping[str, Judged] = {
             _last_of_momentum, delta=DELTA,
         ),
         # Two counts move by 1 under noise of scale 2.
-        Judged(most_frequent, COUNTS, OTHER_COUNTS, exactly(1.0), _most_frequent),
+        Judged(most_frequent, LABELS, OTHER_LABELS, exactly(1.0), _most_frequent),
         # The noisy counts are worth more than that at delta = 0: the tail of Gumbel noise is double
         # exponential on one side, so that their loss has no bound.
         Judged(
-            most_frequent_by_gumbel_noise, COUNTS, OTHER_COUNTS, exactly(math.inf),
+            most_frequent_by_gumbel_noise, LABELS, OTHER_LABELS, exactly(math.inf),
             _by_gumbel_noise,
         ),
         Judged(enough, VALUES, MOVED, exactly(2.0), _enough),
