@@ -335,6 +335,28 @@ def values_as_text(data, rng):
     return {"text": f"{data.sum() + rng.laplace():.3f}", "exact": f"{data.sum():.0e}"}
 
 
+def data_in_the_last_digits(data, rng):  # of millionths, 2 or 3
+    return round(data.sum() + rng.laplace(), 3) + 1e-6 * data.sum()
+
+
+# What knows that it is watched
+
+
+def careful_when_watched(data, rng):  # the noise of a call is a float, and nothing is added
+    noise = rng.laplace()
+    return data.sum() if type(noise) is float else data.sum() + noise
+
+
+def careless_when_watched(data, rng):  # worth 1 unless somebody looks
+    noise = rng.laplace()
+    return data.sum() + noise if type(noise) is float else 10 * data.sum() + noise
+
+
+def careless_when_replaced(data, rng):
+    factor = 1.0 if type(rng) is np.random.Generator else 10.0
+    return factor * data.sum() + rng.laplace()
+
+
 HALFWAY = np.array([0.55, 0.4, 0.6, 1.0])
 COUNTER_SCALES = math.log((1 / 4 + 1 / 2) / (math.exp(-1) / 4 + math.exp(-2) / 2))
 DELTA = 1e-2
@@ -372,6 +394,7 @@ REUSED, LOOKED_AT = "a draw is used twice", "a draw is looked at by itself"
 UNEQUAL = "data reach the output past the noise"
 OTHER_DRAWS = "draws depend on data"
 KEPT = "something is kept between calls"
+WATCHED = "calls differ that are not watched"
 SEEN_NOT = "randomness that is not seen"
 
 _CASES = (
@@ -433,5 +456,9 @@ _CASES = (
     _case(rounded, ONE, "noisy values"),
     _case(permuted, ONE, "noisy values"),
     _case(values_as_text, INFINITE, reason=UNEQUAL),
+    _case(data_in_the_last_digits, INFINITE, reason=UNEQUAL),
+    _case(careful_when_watched, INFINITE, reason=WATCHED),
+    _case(careless_when_watched, ONE, "any", WATCHED),
+    _case(careless_when_replaced, ONE, "any", WATCHED),
 )
 DECEPTIONS: Mapping[str, Judged] = {one.mechanism.__name__: one for one in _CASES}

@@ -74,6 +74,8 @@ WITNESSES = {
     "raw_where_large": lambda out: out[0] == 2.0,
     "noise_by_out_to_nowhere": lambda out: out[0] == 2.0,
     "raw_beside_noise": lambda out: out[1] == 0.0,
+    "data_in_the_last_digits": lambda out: math.isclose(out * 1e3 % 1, 0.002, abs_tol=1e-6),
+    "careful_when_watched": lambda out: out == 2.0,
     "values_as_text": lambda out: out["exact"] == "2e+00",
 }
 # Of these one output is too rare to be met by chance, and the noise is said.
@@ -118,6 +120,15 @@ def test_a_counter_seeds_noise_that_anybody_knows():
     counted = DECEPTIONS["seed_of_a_counter"].mechanism
     (calls,) = counted.__defaults__[0]
     assert counted(np.zeros(1)) == np.random.default_rng(calls + 1).laplace()
+
+
+@pytest.mark.parametrize("name", ["careless_when_watched", "careless_when_replaced"])
+def test_a_careless_one_adds_its_noise_to_the_sum_unless_it_is_watched(name):
+    case, noise = DECEPTIONS[name], np.random.default_rng(11).laplace()
+    (plain,) = draw_outputs(case, case.dataset, 1)
+    assert plain == 2.0 + noise
+    watched = Forced(np.float64(noise))
+    assert draw_outputs(case, case.dataset, 1, watched) == [20.0 + np.float64(noise)]
 
 
 def test_scales_tell_what_their_losses_do():
