@@ -46,6 +46,7 @@ def constants(name: str) -> dict[str, float]:
         if isinstance(one, ast.Assign)
         and isinstance(one.targets[0], ast.Name)
         and isinstance(one.value, ast.Constant)
+        and isinstance(one.value.value, float)
     }
 
 

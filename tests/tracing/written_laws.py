@@ -178,5 +178,5 @@ def epsilon_of_movements(law: WrittenLaw, movements: Array, delta: float) -> flo
         return oracles.finite(oracles.product_law(first), oracles.product_law(second), delta)
     scale = float(law.noise.kwds["scale"])
     if law.noise.dist.name == "laplace":
-        return oracles.laplace(np.abs(movements) / scale, delta)
+        return oracles.laplace((movements / scale).tolist(), delta)
     return oracles.gaussian(float(np.linalg.norm(movements)) / scale, delta)
