@@ -44,6 +44,7 @@ FLOORS = (
     ("laws",),
     ("estimation",),
     ("accounting",),
+    ("tracing",),
     ("refutation",),
     ("extension",),
     ("report",),

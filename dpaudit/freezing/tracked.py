@@ -19,7 +19,7 @@ import numpy as np
 MOST_MEETINGS = 64  # of one call
 _LIBRARIES = frozenset(("numpy", "scipy", "torch", "random", "secrets", "contextlib"))
 _HERE = __name__.rpartition(".")[0]
-_OURS = (_HERE, "dpaudit.laws.", "dpaudit.replaying.")
+_OURS = (_HERE, "dpaudit.laws.", "dpaudit.replaying.", "dpaudit.tracing.")
 
 
 @dataclass

@@ -1,0 +1,411 @@
+"""Arrays that know how far their values can be apart on two datasets, after every history.
+
+A function runs once on them. What no rule bounds is refused by the line that asks for it, and a
+refusal is final, whatever the code catches: no bound is better than one that does not hold.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from dpaudit._typing import Array
+from dpaudit.freezing import tracked
+from dpaudit.tracing import arithmetic, rows
+from dpaudit.tracing.spread import Norms, Spread, Squares, constant, history, spread_of_pair
+
+
+class NoBound(Exception):
+    """What a function does is covered by no rule."""
+
+
+class Rules(Protocol):
+    """What functions of numpy of bounded arrays are, and parts of such arrays."""
+
+    def call(self, reading: Reading, function: Any, given: Any, named: Any) -> Any:
+        """Return a function of numpy of bounded arrays, and of others."""
+
+    def take(self, reading: Reading, array: BoundedArray, key: Any) -> BoundedArray:
+        """Return a part of an array by a key that is public."""
+
+    def put(self, reading: Reading, array: BoundedArray, key: Any, value: Any) -> None:
+        """Write into a part of an array."""
+
+
+@dataclass
+class Reading:
+    """One run on bounded arrays: its noisy values in order, and the first refusal.
+
+    Parameters
+    ----------
+    steps
+        The noisy values.
+    refusal
+        Place and reason of the first thing that no rule covers.
+    rules
+        What functions of numpy and parts of arrays are.
+    """
+
+    rules: Rules
+    steps: list[Movement] = field(default_factory=list)
+    refusal: tuple[str, str] | None = None
+
+    def refuse(self, reason: str) -> NoBound:
+        """Note a refusal, for good, and return what is raised for it."""
+        self.refuse_at(tracked.place(), reason)
+        return NoBound(reason)
+
+    def refuse_at(self, place: str, reason: str) -> None:
+        """Note a refusal that is of no line that runs just now."""
+        if self.refusal is None:
+            self.refusal = place, reason
+
+
+@dataclass(frozen=True, kw_only=True)
+class Movement:
+    """A noisy value: where it is formed, its noise, and how far its centre moves at most.
+
+    Parameters
+    ----------
+    place
+        Where in the source.
+    kind
+        The law of the noise: ``"normal"`` or ``"laplace"``.
+    scale
+        The least of its entries'.
+    norms
+        Of the movement of the centre, after every history.
+    shape
+        Of the value.
+    """
+
+    place: str
+    kind: str
+    scale: float
+    norms: Norms
+    shape: tuple[int, ...]
+
+
+_UNARY: dict[Any, Callable[[Spread, Array], Spread]] = {
+    np.negative: lambda a, s: arithmetic.scale(a, np.array(-1.0), s),
+    np.positive: lambda a, s: a,
+    np.absolute: lambda a, s: arithmetic.map_entries(a, s, max(a.low, -a.high, 0.0), a.size, 1.0),
+    np.exp: lambda a, s: arithmetic.map_entries(a, s, _exp(a.low), _exp(a.high), _exp(a.high)),
+    np.tanh: lambda a, s: arithmetic.map_entries(a, s, -1.0, 1.0, 1.0),
+    np.sin: lambda a, s: arithmetic.map_entries(a, s, -1.0, 1.0, 1.0),
+    np.cos: lambda a, s: arithmetic.map_entries(a, s, -1.0, 1.0, 1.0),
+    np.sign: lambda a, s: arithmetic.map_entries(a, s, -1.0, 1.0),
+    np.square: lambda a, s: arithmetic.multiply(a, a, s),
+}
+_BINARY: dict[Any, Callable[[Spread, Spread, Array], Spread]] = {
+    np.add: lambda a, b, s: arithmetic.add(a, b, 1.0, s),
+    np.subtract: lambda a, b, s: arithmetic.add(a, b, -1.0, s),
+    np.multiply: arithmetic.multiply,
+    np.true_divide: arithmetic.divide,
+}
+
+
+def _exp(value: float) -> float:
+    with np.errstate(over="ignore"):
+        return float(np.exp(value))
+
+
+class BoundedArray(NDArrayOperatorsMixin):
+    """An array of which is known how far it can be apart on two datasets.
+
+    Parameters
+    ----------
+    reading
+        The run that it is part of.
+    spread
+        What is known.
+    base
+        The array that it is a view of, if it is one.
+    """
+
+    __array_priority__ = 1000
+
+    def __init__(self, reading: Reading, spread: Spread, base: BoundedArray | None = None) -> None:
+        self._reading, self._spread, self._base = reading, spread, base
+        self._changed_view: BoundedArray | None = None
+
+    @property
+    def spread(self) -> Spread:
+        """What is known; refused after a part of it was changed in place."""
+        if self._changed_view is not None:
+            raise self._reading.refuse("a part of an array is changed in place")
+        return self._spread
+
+    # What is public of it
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the array."""
+        return self._spread.shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self._spread.sample.ndim
+
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return self._spread.sample.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the entries."""
+        return self._spread.sample.dtype
+
+    def __len__(self) -> int:
+        return len(self._spread.sample)
+
+    def __repr__(self) -> str:
+        raise self._reading.refuse("a value is turned into text")
+
+    # What would give it away
+
+    def _number(self) -> Array:
+        """Return the value where it is one and the same everywhere."""
+        value = self.spread.constant
+        if value is None:
+            noisy = self.spread.is_public
+            what = "a noisy value" if noisy else "a value of the data"
+            raise self._reading.refuse(f"{what} is used as a plain number")
+        return value
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
+        return np.array(self._number(), dtype=dtype)
+
+    def __float__(self) -> float:
+        return float(self._number())
+
+    def __int__(self) -> int:
+        return int(self._number())
+
+    def __index__(self) -> int:
+        return operator.index(self._number()[()])
+
+    def __bool__(self) -> bool:
+        both = self.spread.both
+        if both is not None and bool(both[0]) == bool(both[1]):
+            return bool(both[0])
+        if both is not None:
+            raise self._reading.refuse("a branch is decided by the data")
+        noisy = self.spread.is_public
+        which = "a noisy value" if noisy else "a value of data and noise"
+        raise self._reading.refuse(f"a branch is decided by {which}")
+
+    def __hash__(self) -> int:
+        raise self._reading.refuse("a value is hashed")
+
+    def item(self, *at: int) -> BoundedArray:
+        """Return one entry; it stays bounded."""
+        found = self.ravel()[at[0]] if len(at) == 1 else self[at] if at else self.reshape(())
+        assert isinstance(found, BoundedArray)
+        return found
+
+    def tolist(self) -> Any:
+        """Return entries as lists; they stay bounded."""
+        return [one.tolist() for one in self] if self.ndim else self
+
+    # Arithmetic
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        into = options.pop("out", None)
+        if any(getattr(type(one), "meets", False) for one in inputs):
+            return NotImplemented
+        if method == "reduce" and ufunc in (np.add, np.maximum, np.minimum):
+            named = {np.add: np.sum, np.maximum: np.max, np.minimum: np.min}[ufunc]
+            return self.__array_function__(named, (), inputs, options)
+        if method != "__call__" or options:
+            raise self._reading.refuse(f"no rule for {ufunc.__name__} called so")
+        found = self._reading_of(ufunc, [self._as_spread(one) for one in inputs])
+        return found if into is None else self._put(into, found)
+
+    def _put(self, into: tuple[Any, ...], found: BoundedArray) -> BoundedArray:
+        """Return an array that was overwritten by a result."""
+        (target,) = into
+        if not isinstance(target, BoundedArray) or target.shape != found.shape:
+            raise self._reading.refuse("data are written into a plain array")
+        target.overwrite(found.spread)
+        return target
+
+    def overwrite(self, spread: Spread) -> None:
+        """Change the value in place; who it is a view of is not known until it is written back."""
+        self._spread = spread
+        if self._base is not None:
+            self._base._changed_view = self
+
+    def _as_spread(self, value: Any) -> Spread:
+        return as_spread(self._reading, value)
+
+    def _reading_of(self, ufunc: Any, given: list[Spread]) -> BoundedArray:
+        with np.errstate(all="ignore"):
+            sample = np.asarray(ufunc(*(one.sample for one in given)))
+        made = self._exact(ufunc, given, sample)
+        if made is None:
+            made = self._by_rule(ufunc, given, sample)
+        return BoundedArray(self._reading, made)
+
+    def _exact(self, function: Any, given: list[Spread], sample: Array) -> Spread | None:
+        """Return a function of what no history enters, worked out on either side."""
+        if any(one.both is None for one in given):
+            return None
+        with np.errstate(all="ignore"):
+            sides = [function(*(one.both[n] for one in given if one.both)) for n in range(2)]
+        if np.shape(sides[0]) != np.shape(sides[1]):
+            raise self._reading.refuse("a shape depends on the data")
+        return spread_of_pair(*sides)
+
+    def _by_rule(self, ufunc: Any, given: list[Spread], sample: Array) -> Spread:
+        if ufunc in _UNARY and len(given) == 1:
+            return _UNARY[ufunc](given[0], sample)
+        if ufunc is np.sqrt and (made := _norm_of_squares(given[0], sample)) is not None:
+            return made
+        if ufunc in (np.power, np.float_power) and given[1].constant is not None:
+            if given[1].constant.size == 1 and float(given[1].constant) == 2:
+                return _squared(given[0], arithmetic.multiply(given[0], given[0], sample))
+        if ufunc is np.square:
+            return _squared(given[0], arithmetic.multiply(given[0], given[0], sample))
+        if ufunc in _BINARY and len(given) == 2:
+            return self._of_two(ufunc, given, sample)
+        if ufunc in (np.maximum, np.minimum) and (made := _cut(ufunc, given, sample)) is not None:
+            return made
+        if ufunc is np.matmul:
+            return self._product(given[0], given[1], sample)
+        if all(one.is_public for one in given):
+            return history(sample)
+        raise self._reading.refuse(f"no rule for {ufunc.__name__} of data and noisy values")
+
+    def _of_two(self, ufunc: Any, given: list[Spread], sample: Array) -> Spread:
+        made = _BINARY[ufunc](given[0], given[1], sample)
+        squares = ufunc is np.multiply and given[0] is given[1]
+        return _squared(given[0], made) if squares else made
+
+    def _product(self, one: Spread, other: Spread, sample: Array) -> Spread:
+        if one.is_public and other.is_public and one.constant is None:
+            return history(sample)
+        if one.constant is not None:
+            return rows.apply_matrix(one.constant.astype(float), other, sample, left=True)
+        if other.constant is not None:
+            return rows.apply_matrix(other.constant.astype(float), one, sample, left=False)
+        if one.transposed is not None and one.transposed.shape[0] == other.shape[0]:
+            return rows.sum_of_outer(one.transposed, other, sample)
+        if one.sample.ndim == 1 and other.sample.ndim == 2:
+            return rows.sum_of_outer(other, one, sample)
+        if one.sample.ndim == 2 and other.is_public and other.transposed is None:
+            return rows.multiply_rows(one, other, sample)
+        raise self._reading.refuse("no rule for this product of matrices")
+
+    def __array_function__(self, function: Any, types: Any, given: Any, named: Any) -> Any:
+        return self._reading.rules.call(self._reading, function, given, named)
+
+    # Parts
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[at] for at in range(len(self)))
+
+    def __getitem__(self, key: Any) -> BoundedArray:
+        return self._reading.rules.take(self._reading, self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if value is self._changed_view:
+            self._changed_view = None
+        self._reading.rules.put(self._reading, self, key, value)
+
+    @property
+    def T(self) -> BoundedArray:
+        """The transpose."""
+        return self.__array_function__(np.transpose, (), (self,), {})  # type: ignore[no-any-return]
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a method of arrays as the function of numpy that does the same."""
+        if name in _METHODS:
+            function = getattr(np, name)
+            return lambda *given, **named: self.__array_function__(
+                function, (), (self, *given), named
+            )
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise self._reading.refuse(f"no rule for the attribute {name}")
+
+    def copy(self, order: str = "K") -> BoundedArray:
+        """Return a copy."""
+        return BoundedArray(self._reading, self.spread)
+
+    def __copy__(self) -> BoundedArray:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> BoundedArray:
+        return self.copy()
+
+    def astype(self, dtype: Any, **_: Any) -> BoundedArray:
+        """Return an array of floats; other types would round."""
+        if np.dtype(dtype) == np.dtype(float) or np.dtype(dtype) == self.dtype:
+            return self.copy()
+        both = self.spread.both
+        if both is None:
+            raise self._reading.refuse("a noisy value is rounded to another type")
+        return BoundedArray(
+            self._reading, spread_of_pair(both[0].astype(dtype), both[1].astype(dtype))
+        )
+
+
+_METHODS = frozenset(
+    "sum mean clip dot reshape ravel transpose max min prod std var squeeze argmax argmin cumsum "
+    "sort any all".split()
+)
+
+
+def as_spread(reading: Reading, value: Any) -> Spread:
+    """Return what is known of a value: all, of one that is no bounded array."""
+    if isinstance(value, BoundedArray):
+        if value._reading is not reading:
+            raise reading.refuse("a value of another run is used")
+        return value.spread
+    if isinstance(value, bool | int | float | complex | np.generic | np.ndarray):
+        return constant(value)
+    if isinstance(value, list | tuple):
+        return rows.join(
+            [as_spread(reading, one) for one in value], _stack(reading, value), stacked=True
+        )
+    raise reading.refuse(f"no rule for a {type(value).__name__}")
+
+
+def _stack(reading: Reading, values: Any) -> Array:
+    samples = [as_spread(reading, one).sample for one in values]
+    if len({one.shape for one in samples}) > 1:
+        raise reading.refuse("a list of arrays of several shapes")
+    return np.stack(samples) if samples else np.zeros(0)
+
+
+# Norms that are written out: the root of a sum of squares
+
+
+def _squared(of: Spread, made: Spread) -> Spread:
+    return replace(made, low=max(made.low, 0.0), squares=Squares(of, "none"))
+
+
+def _norm_of_squares(value: Spread, sample: Array) -> Spread | None:
+    if value.squares is None or value.squares.summed == "none":
+        return history(sample, 0.0) if value.is_public and value.low >= 0 else None
+    of = value.squares.of
+    return (rows.row_norms if value.squares.summed == "rows" else rows.whole_norm)(of, sample)
+
+
+def _cut(ufunc: Any, given: list[Spread], sample: Array) -> Spread | None:
+    """Return the larger or the smaller of a value and a constant number."""
+    for value, end in (given, given[::-1]):
+        if end.constant is not None and end.constant.size == 1:
+            number = float(end.constant.ravel()[0])
+            return (arithmetic.larger if ufunc is np.maximum else arithmetic.smaller)(
+                value, number, sample
+            )
+    return None

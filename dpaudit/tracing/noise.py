@@ -1,0 +1,221 @@
+"""Noise that meets bounded arrays: what comes out is noisy, and the same on both sides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dpaudit._typing import Array
+from dpaudit.freezing import tracked
+from dpaudit.tracing.bounded import BoundedArray, Movement, Reading, as_spread
+from dpaudit.tracing.spread import history, spread_out
+
+_LINEAR = frozenset({np.add, np.subtract, np.multiply, np.true_divide, np.negative})
+
+
+class NoiseDraw:
+    """Noise that met no value yet. Each of its entries meets one, once.
+
+    Parameters
+    ----------
+    reading
+        The run that it is part of.
+    kind
+        Its law.
+    standard
+        Draws of scale 1.
+    factor
+        What they are times; public, and broadcast with them.
+    """
+
+    __array_priority__ = 2000
+    meets = True
+    """That it decides itself what becomes of a value that it is added to."""
+
+    def __init__(self, reading: Reading, kind: str, standard: Array, factor: Array) -> None:
+        self._reading, self.kind, self._standard = reading, kind, standard
+        self._factor = np.asarray(factor, dtype=float)
+        self._spent = [False]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the noise."""
+        return self._standard.shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self._standard.ndim
+
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return self._standard.size
+
+    def __len__(self) -> int:
+        return len(self._standard)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        into = options.pop("out", None)
+        if method != "__call__" or options or ufunc not in _LINEAR:
+            raise self._reading.refuse("a draw is looked at by itself")
+        if len(inputs) == 1:
+            return self._times(np.array(-1.0))
+        one, other = inputs
+        mine, theirs = (one, other) if one is self else (other, one)
+        if isinstance(theirs, NoiseDraw):
+            raise self._reading.refuse("no rule for a sum or product of two draws")
+        if ufunc in (np.multiply, np.true_divide):
+            found: Any = self._by(ufunc, mine is one, theirs)
+        else:
+            sign = -1.0 if ufunc is np.subtract and mine is other else 1.0
+            minus = -1.0 if ufunc is np.subtract and mine is one else 1.0
+            found = self._meet(theirs, minus, sign)
+        return found if into is None else self._put(into, found)
+
+    def _put(self, into: tuple[Any, ...], found: Any) -> Any:
+        (target,) = into
+        if not isinstance(target, BoundedArray) or target.shape != found.shape:
+            raise self._reading.refuse("a noisy value is written into a plain array")
+        target.overwrite(found.spread)
+        return target
+
+    def _by(self, ufunc: Any, first: bool, other: Any) -> NoiseDraw:
+        factor = as_spread(self._reading, other)
+        if factor.constant is None:
+            depends = "earlier noise" if factor.is_public else "the data"
+            raise self._reading.refuse(f"the scale of noise depends on {depends}")
+        if ufunc is np.true_divide and not first:
+            raise self._reading.refuse("a draw is looked at by itself")
+        number = factor.constant.astype(float)
+        return self._times(1.0 / number if ufunc is np.true_divide else number)
+
+    def _times(self, factor: Array) -> NoiseDraw:
+        found = NoiseDraw(self._reading, self.kind, self._standard, self._factor * factor)
+        found._spent = self._spent
+        if np.broadcast_shapes(found._factor.shape, self.shape) != self.shape:
+            raise self._reading.refuse("a draw is used for several values")
+        return found
+
+    def _meet(self, value: Any, minus: float, sign: float) -> BoundedArray:
+        """Return value plus noise: a noisy value. ``minus`` is the sign of the value."""
+        centre = as_spread(self._reading, value)
+        shape = np.broadcast_shapes(centre.shape, self.shape)
+        if shape != self.shape:
+            raise self._reading.refuse("a draw is used for several values")
+        if self._spent[0]:
+            raise self._reading.refuse("a draw is used twice")
+        self._spent[0] = True
+        noise = np.broadcast_to(self._factor, shape) * self._standard * sign
+        return release(
+            self._reading, self.kind, minus, centre, np.abs(self._factor), np.asarray(noise)
+        )
+
+    def _looked_at(self, *_: Any, **__: Any) -> Any:
+        raise self._reading.refuse("a draw is looked at by itself")
+
+    __array__ = __float__ = __int__ = __bool__ = __iter__ = __getitem__ = __setitem__ = _looked_at
+    __lt__ = __le__ = __gt__ = __ge__ = __pow__ = __rpow__ = __abs__ = _looked_at
+    __array_function__ = __matmul__ = __rmatmul__ = __round__ = __index__ = _looked_at
+    __hash__ = __eq__ = __ne__ = __repr__ = __str__ = __rtruediv__ = _looked_at
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._looked_at()
+
+    def __add__(self, other: Any) -> Any:
+        return np.add(self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return np.add(other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return np.subtract(self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return np.subtract(other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return np.multiply(self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return np.multiply(other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return np.true_divide(self, other)
+
+    def __neg__(self) -> Any:
+        return np.negative(self)
+
+
+def release(
+    reading: Reading, kind: str, sign: float, centre: Any, scale: Array, noise: Array
+) -> BoundedArray:
+    """Note a noisy value, and return it: from here on it is history."""
+    moved = spread_out(centre, noise.shape)
+    least = float(scale.min()) if scale.size else 0.0
+    if not least > 0 and not centre.is_public:
+        raise reading.refuse("the scale of noise is 0")
+    reading.steps.append(
+        Movement(
+            place=tracked.place(), kind=kind, scale=least, norms=moved.norms, shape=noise.shape
+        )
+    )
+    return BoundedArray(reading, history(sign * moved.sample.astype(float) + noise))
+
+
+class BoundedGenerator:
+    """What a function draws from: Gaussian and Laplace noise whose scale is public.
+
+    Parameters
+    ----------
+    reading
+        The run that it is part of.
+    rng
+        Draws what is only looked at for its shape.
+    """
+
+    def __init__(self, reading: Reading, rng: np.random.Generator) -> None:
+        self._reading, self._rng = reading, rng
+
+    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+        """Draw Gaussian noise."""
+        return self._located("normal", loc, scale, size)
+
+    def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+        """Draw Laplace noise."""
+        return self._located("laplace", loc, scale, size)
+
+    def standard_normal(self, size: Any = None) -> NoiseDraw:
+        """Draw Gaussian noise of scale 1."""
+        return self._draw("normal", self._shape(size, ()), np.array(1.0))
+
+    def _located(self, kind: str, loc: Any, scale: Any, size: Any) -> Any:
+        centre, factor = as_spread(self._reading, loc), as_spread(self._reading, scale)
+        if factor.constant is None:
+            depends = "earlier noise" if factor.is_public else "the data"
+            raise self._reading.refuse(f"the scale of noise depends on {depends}")
+        shape = self._shape(size, np.broadcast_shapes(centre.shape, factor.shape))
+        draw = self._draw(kind, shape, factor.constant)
+        if not isinstance(loc, BoundedArray) and not np.any(loc):
+            return draw
+        return draw._meet(BoundedArray(self._reading, centre), 1.0, 1.0)
+
+    def _draw(self, kind: str, shape: tuple[int, ...], factor: Array) -> NoiseDraw:
+        drawn = (
+            self._rng.standard_normal(shape) if kind == "normal" else self._rng.laplace(size=shape)
+        )
+        return NoiseDraw(self._reading, kind, np.asarray(drawn), factor)
+
+    def _shape(self, size: Any, own: tuple[int, ...]) -> tuple[int, ...]:
+        if size is None:
+            return own
+        sizes = size if isinstance(size, tuple | list) else (size,)
+        return tuple(int(one) for one in sizes)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise self._reading.refuse(f"no rule for draws of {name}")
