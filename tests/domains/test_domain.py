@@ -1,5 +1,6 @@
 """Domains: what they refuse, what their datasets are made of, and how people write them."""
 
+import dataclasses
 import datetime
 import math
 import pickle
@@ -22,6 +23,7 @@ from dpaudit.domains import (
     Texts,
     domain_of,
 )
+from dpaudit.domains.columns import values_of, varies
 from dpaudit.domains.special import special_values
 from dpaudit.errors import InvalidArgument
 
@@ -328,3 +330,43 @@ def test_records_that_are_made_shorter_keep_what_else_is_said_of_them(given):
     with pytest.raises(InvalidArgument, match="norm"):
         dpaudit.Domain(norm=1.5, columns=2, **given)
     assert dpaudit.Domain(norm=1.5, columns=2, bounds=(0, 10)).layout.norm == 1.5
+
+
+# Columns
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        Integers(low=3, high=3),
+        Numbers(low=0.5, high=0.5),
+        Categories(values=("a",)),
+        Dates(first=FIRST, last=FIRST),
+        Texts(longest=0),
+    ],
+)
+def test_a_column_of_one_value_varies_only_where_it_may_be_missing(column):
+    assert values_of(column) == 1
+    assert not varies(column)
+    assert varies(dataclasses.replace(column, missing=True))
+
+
+def test_columns_have_as_many_values_as_there_are():
+    assert values_of(Integers(low=-1, high=3)) == 5
+    assert values_of(Dates(first=FIRST, last=LAST)) == 366
+    assert values_of(Categories(values=("a", "b", "c"))) == 3
+    assert values_of(Texts(longest=1)) is None
+    assert varies(Numbers(low=0, high=1))
+
+
+def test_a_property_may_be_missing_unless_it_is_required():
+    parts = {name: {"type": "integer", "minimum": 0, "maximum": 1} for name in "ab"}
+    needed = Schema.from_json({"properties": parts, "required": ["b"]}).columns
+    assert (needed["a"].missing, needed["b"].missing) == (True, False)
+    assert not Schema.from_json({"properties": parts}).columns["a"].missing
+
+
+def test_numbers_of_code_count_with_either_sign():
+    found = special_values(Numbers(low=-1, high=1), [0.3])
+    assert {0.3, -0.3, math.nextafter(-0.3, 0)} <= set(found)
+    assert {7, -7} <= set(special_values(Integers(low=-9, high=9), [7]))

@@ -23,6 +23,7 @@ from dpaudit.estimation.canaries import (
     excluded,
     gaussian_bound,
     gaussian_curve,
+    independent_gaussian_mu,
     largest_excluded,
     log_probability_of_size,
     planned,
@@ -293,3 +294,22 @@ def test_the_curve_is_followed_as_far_as_is_published(correct, guesses, canaries
     found = largest_excluded(gaussian_curve, *given, ALPHA, 1e3)
     assert published(*given, found * (1 - 1e-5), ALPHA)
     assert not published(*given, found * (1 + 1e-5), ALPHA)
+
+
+@pytest.mark.parametrize("apart", [0.0, 1.0, 4.0])
+def test_a_bound_for_independent_scores_has_the_error_of_the_difference_of_means(apart):
+    level = np.tile([-1.0, 1.0], 50)
+    included = np.arange(300) < 100
+    scores = np.concatenate([level + apart, np.tile(level, 2)])
+    d = apart / math.sqrt((100 + 200) / 298)
+    error = math.sqrt(1 / 100 + 1 / 200 + d**2 / (2 * 298))
+    found = independent_gaussian_mu(scores, included, ALPHA)
+    assert found == pytest.approx(max(0.0, d + ndtri(ALPHA) * error))
+    assert independent_gaussian_mu(-scores, included, ALPHA) == 0
+
+
+def test_the_odd_guess_is_of_the_highest_score():
+    coins = np.array([[1, 1, 1, 1, -1]], dtype=np.int8)
+    found = right_guesses(np.arange(5.0)[None], coins, (1, 2, 3, 4, 5))
+    assert found.tolist() == [[0, 0, 1, 1, 2]]
+    assert right_guesses(-np.arange(5.0)[None], coins, (1, 2, 3)).tolist() == [[1, 2, 3]]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from dpaudit.estimation import inclusion
 from dpaudit.estimation.inclusion import FALSE_ALARM, checks, no_drift
 
 ROWS = 1000
@@ -108,3 +109,18 @@ def test_the_place_in_a_pair_is_a_coin(rng):
 def test_a_drift_of_scores_is_seen(scores, coins):
     assert no_drift(scores, coins)[0]
     assert not no_drift(scores + np.linspace(0, 3, ROWS), coins)[0]
+
+
+def test_rows_that_are_sorted_in_every_run_say_nothing_of_order(scores, coins):
+    runs = np.repeat(np.arange(10), ROWS // 10)
+    by = np.lexsort((scores, runs))
+    assert failed(scores[by], coins[by], runs, "runs") == set()
+    assert "order" in failed(scores[by], coins[by])
+
+
+def test_ties_where_scores_end_are_no_duplicates(monkeypatch):
+    monkeypatch.setattr(inclusion, "FALSE_ALARM", 2.0)  # the coins of all ties are compared
+    coins = np.ones(6, dtype=bool)
+    for scores, p in (([0, 0, 1, 2, 3, 3], 1.0), ([0, 1, 1, 2, 2, 3], 0.25)):
+        found = inclusion._duplicates(np.array(scores, dtype=float), coins)
+        assert found.statistic == p

@@ -155,3 +155,10 @@ def test_what_is_claimed_grows_with_the_distance():
     for given_, distance in ((RenyiDP(2.0, 1.0), 2.0), (PureDP(1e300), 1e300), (PureDP(1.0), 0.0)):
         with pytest.raises(InvalidArgument):
             at_distance(given_, distance)
+
+
+@pytest.mark.parametrize("larger", ["there", "back"])
+def test_of_two_measures_that_agree_up_to_rounding_the_larger_counts(larger):
+    far = math.nextafter(2.0, 3)
+    own = metric(lambda one, other: far if (one < other) == (larger == "there") else 2.0)
+    assert own.apart(0, 1) == own.apart(1, 0) == far

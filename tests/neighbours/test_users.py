@@ -36,3 +36,18 @@ def test_the_first_record_of_a_user_that_was_replaced_is_found():
 def test_a_user_of_the_other_relation_or_several_users_are_refused(sides, relation):
     with pytest.raises(InvalidArgument, match="pair"):
         found_pair(*sides, relation)
+
+
+def test_a_user_of_records_that_are_dicts_is_named_without_quotes():
+    sides = [[{"who": "ann", "x": 1}, {"who": "bob", "x": n}] for n in (2, 3)]
+    assert user_records(cells(*sides), "who", added=False) == 1
+    assert user_records(cells(sides[0], sides[0][:1]), "who", added=True) == 1
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_labels_of_rows_count_where_both_tables_have_some(swapped):
+    numbered = pd.DataFrame({"x": [1.0, 2.0]})
+    labelled = numbered.set_axis(["p", "q"])
+    sides = (labelled, numbered) if swapped else (numbered, labelled)
+    assert cells(*sides).columns == ("x",)
+    assert cells(labelled, labelled.set_axis(["p", "r"])).columns == ("x", "the index")

@@ -124,3 +124,18 @@ def test_one_item_goes_up_and_the_others_down():
     found = search(choose, domain, "replace-record", calls=700).found[0]
     assert found.moved == 2.0
     assert found.size > 1.4
+
+
+@pytest.mark.parametrize("factor", [2.0, -2.0, 0.5])
+def test_noise_that_is_multiplied_has_a_scale_as_many_times_as_large(factor):
+    def multiplied(data, rng):
+        return int(np.argmax(np.array(data) + factor * rng.gumbel(0, 3.0, 2)))
+
+    def plain(data, rng):
+        return int(np.argmax(np.array(data) + rng.gumbel(0, 3.0, 2)))
+
+    pair = [6.0, 12.0], [6.0, 12.0]
+    centres, noises = scores(runs_of(multiplied, *pair)[0])
+    assert centres.tolist() == [6 / 3 / abs(factor), 12 / 3 / abs(factor)]
+    known = scores(runs_of(plain, *pair)[0])[1]
+    assert noises.tolist() == pytest.approx((np.sign(factor) * known).tolist())
