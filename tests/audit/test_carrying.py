@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.auditing.carrying import sentence_of
+from dpaudit.auditing.carrying import _edge, _of_one_number, sentence_of
 from dpaudit.auditing.evidence import CarryingEvent
-from dpaudit.estimation.counted import Event
+from dpaudit.estimation.counted import Counted, Event
 from dpaudit.estimation.event import choose_event
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.laws.isolated import Isolation
@@ -111,3 +111,25 @@ def test_an_event_of_all_runs_of_one_side_is_said_to_be_all_that_they_can_certif
         told = sentence_of(event, refutes=True)
         assert ("that is all that so many runs can certify" in told) is due
         assert f"never seen on the {('neighbour', 'dataset')[side]}" in told
+
+
+@pytest.mark.parametrize(
+    ("score", "event", "words"),
+    [
+        (np.ravel, Event(above=True, threshold=2.0, promised=1.0), "`output` > 2"),
+        (np.ravel, Event(above=False, threshold=2.0, promised=1.0), "`output` < 2"),
+        (lambda x: 1 - abs(x.ravel() - 3), Event(True, 0.0, 1.0), "`output` between 2 and 4"),
+        (lambda x: abs(x.ravel() - 3) - 1, Event(True, 0.0, 1.0), "`output` > 4 or < 2"),
+        (lambda x: abs(abs(x.ravel() - 3) - 1), Event(True, 0.5, 1.0), None),  # three ranges
+    ],
+)
+def test_an_event_of_one_number_is_said_by_where_it_begins_and_ends(score, event, words):
+    read = np.linspace(0, 6, 50).reshape(50, 1)
+    found = _of_one_number(Counted(score, event), "`output`", read)
+    assert (found and found.words) == words
+
+
+@pytest.mark.parametrize("edge", [3.0, 0.1, 9.9])
+def test_an_edge_is_found_from_either_side(edge):
+    for inside in (lambda x: x > edge, lambda x: x <= edge):
+        assert _edge(inside, np.array([0.0, 10.0])) == pytest.approx(edge, rel=1e-12)

@@ -86,3 +86,14 @@ def test_a_renyi_bet_suffices_for_the_neighbour_where_its_mirror_does_for_the_da
     mirrored = Seen(counted, replace(chosen, above=not chosen.above), 0.2, counts[::-1], 0.05)
     assert seen.lower == mirrored.lower > 1.0
     assert seen.suffices(trials) is mirrored.suffices(trials) is (trials > 400)
+
+
+def test_what_is_learned_anew_forgets_the_scores_before():
+    rng = np.random.default_rng(6)
+    first, second = rng.normal(size=(2, 1, 200)), rng.normal([[[2.0]], [[0.0]]], 1, (2, 1, 200))
+    options = {"epsilons": np.array([0.5, 1.0]), "claim": 1, "delta": 0.0, "alpha": 0.05}
+    game, alone = Game.open(*first, **options), Game.open(*second, **options)
+    anew, more = game.learn(*second, anew=True).chosen, game.learn(*second).chosen
+    assert np.array_equal(anew.rate, alone.chosen.rate)
+    assert np.array_equal(anew.other_rate, alone.chosen.other_rate)
+    assert not np.array_equal(more.rate, alone.chosen.rate)

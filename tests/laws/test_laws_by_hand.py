@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 from decimal import Decimal
@@ -17,6 +18,7 @@ from scipy.stats import norm
 
 from dpaudit.errors import ConvergenceError, InvalidArgument, MechanismError
 from dpaudit.execution.units import Unit
+from dpaudit.laws import changed
 from dpaudit.laws.allocated import AllocatedSums
 from dpaudit.laws.canary_steps import CanarySteps, log_ratios
 from dpaudit.laws.changed import changes
@@ -39,8 +41,8 @@ from dpaudit.laws.exponential_norm import (
     norm_gain,
     uniforms,
 )
-from dpaudit.laws.features import LogRatios, OneOf, OnePart, OneValue
-from dpaudit.laws.fresh import another, require_fresh
+from dpaudit.laws.features import Features, LogRatios, OneOf, OnePart, OneValue
+from dpaudit.laws.fresh import _called, another, require_fresh
 from dpaudit.laws.in_worker import unpickled
 from dpaudit.laws.layout import (
     INFINITE,
@@ -735,3 +737,54 @@ def test_a_text_that_was_usual_and_is_none_any_more_is_told():
     usual, number = layout.rows([["x", 1.0], [1.0, 1.0]], 2)
     assert usual[-1] == 0
     assert number[-1] != 0
+
+
+class Compiled:
+    """A function of nothing whose signature nobody can read."""
+
+    __signature__ = "none"
+
+    def __init__(self):
+        self.given = []
+
+    def __call__(self, *given):
+        self.given.append(given)
+
+
+def test_a_function_without_a_signature_is_called_with_nothing():
+    unread, given, rng = Compiled(), [], np.random.default_rng(0)
+    _called(unread, rng)
+    assert unread.given == [()]
+    _called(lambda rng: given.append(rng), rng)
+    assert given == [rng]
+
+
+def test_features_leave_transcripts_as_they_are():
+    transcripts = np.array([[0.0, 1.5], [1.0, 2.5]])
+    found = Features({0: LogRatios(np.array([0.0, 1.0]), np.array([-2.0, 2.0]))})(transcripts)
+    assert found.tolist() == [[-2.0, 1.5], [2.0, 2.5]]
+    assert transcripts.tolist() == [[0.0, 1.5], [1.0, 2.5]]
+
+
+@pytest.mark.parametrize("noise", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("power", [-0.5, -4.0])
+def test_the_peak_of_a_tilted_law_is_where_it_is_largest(noise, power):
+    law = CanarySteps(None, np.any, 1, sampling_ratio=0.3, noise_multiplier=noise)
+    peak = law._peak(power)
+    near = peak + np.linspace(-0.1, 0.1, 21) * noise
+    assert np.argmax(power * law._loss(near) - (near / noise) ** 2 / 2) == 10
+
+
+def test_a_change_counts_only_where_two_imports_agree(monkeypatch):
+    here = changed.looks(changed.looks)
+    name = next(iter(here))
+    other, third = "another look", "a third look"
+
+    def crew(seen):
+        return SimpleNamespace(limits=None, call=lambda *_: here | {name: seen})
+
+    for seen, refused in ((other, True), (third, False), (here[name], False)):
+        again = contextlib.nullcontext(crew(seen))
+        monkeypatch.setattr(changed, "Crew", lambda _, again=again: again)
+        with pytest.raises(InvalidArgument) if refused else contextlib.nullcontext():
+            changed.require_as_imported(changed.looks, crew(other))

@@ -218,3 +218,9 @@ def test_the_plain_part_runs_without_dpaudit():
         [sys.executable, "-I", "-c", code, str(folder)], capture_output=True, text=True, check=True
     )
     assert done.stdout.split("\n")[:2] == ["2.0", "[]"]
+
+
+def test_a_set_is_the_same_in_whichever_order_it_was_made():
+    assert list({8, 0}) != list({0, 8})
+    assert flattened({8, 0}).structure == flattened({0, 8}).structure == "{0,8}"
+    assert flattened({8, 1}).structure != flattened({8, 0}).structure

@@ -14,6 +14,7 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.extension.package import Claimed, Package, Parameters, Subject
 from dpaudit.extension.registry import PACKAGES
 from dpaudit.neighbours.candidates import Candidate
+from dpaudit.scan.packages.python_dp import card as python_dp
 from dpaudit.scan.pairs import made as pairs_of
 from dpaudit.search.edits import candidates
 
@@ -105,3 +106,10 @@ def test_no_pair_has_data_that_the_documentation_does_not_allow() -> None:
     assert new[0]  # negative control: without a domain there are such pairs
     assert not new[1]
     assert pairs[1]
+
+
+def test_values_that_the_sensitivity_moves_are_tried_where_doubles_merge_integers() -> None:
+    pairs = [(one.dataset, one.neighbour) for one in python_dp._moved({"sensitivity": 1})]
+    assert pairs == [([0], [1]), ([2**53], [2**53 + 1])]
+    pairs = [(one.dataset, one.neighbour) for one in python_dp._moved({"sensitivity": 0.5})]
+    assert pairs == [([0.0], [0.5])]

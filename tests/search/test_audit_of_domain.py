@@ -1,12 +1,14 @@
 """Audits of a domain, with no dataset at all, at every door."""
 
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import dpaudit
+from dpaudit.auditing import found_pairs
 from dpaudit.auditing.found_pairs import Effort, found_in
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution.processes import Limits
@@ -214,3 +216,13 @@ def test_a_table_of_pandas_is_a_domain():
         return float((data["age"] > 65).sum()) + rng.laplace(scale=0.5)
 
     assert audited(release, domain=table, relation="add-remove-record").verdict == "refuted"
+
+
+def test_a_request_of_many_calls_may_take_as_long_as_they_all():
+    given = []
+    crew = SimpleNamespace(patient=given.append, limits=SimpleNamespace(timeout=0.5))
+    found_pairs._patient(SimpleNamespace(crew=crew), 40)
+    assert given == [20.0]
+    crew.limits.timeout = None
+    with found_pairs._patient(SimpleNamespace(crew=crew), 40):
+        assert given == [20.0]
