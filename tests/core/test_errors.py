@@ -14,6 +14,7 @@ from dpaudit.errors import (
     Shown,
     UnknownName,
     UnsupportedEvent,
+    calls_of,
     shorten,
 )
 
@@ -70,3 +71,11 @@ def test_shorten_keeps_to_the_width(width):
     assert len(shorten("a" * 500, width)) == width
     assert shorten("a" * 500, width).endswith("...")
     assert shorten(1, width) == "1"
+
+
+def test_notes_of_errors_of_ours_are_shown_and_no_others():
+    ours, other = InvalidArgument("trials", 0, "a positive integer"), ValueError("31")
+    for error in (ours, other):
+        error.add_note("a note of 31")
+    assert calls_of(ours).endswith("a note of 31\n")
+    assert "31" not in calls_of(other)

@@ -13,7 +13,7 @@ from dpaudit.estimation import one_run
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.estimation.likelihood import likelihood_bound
 from dpaudit.neighbours import Side
-from dpaudit.selftest import black_box, laws
+from dpaudit.selftest import black_box, laws, write
 from dpaudit.selftest import run as run_module
 from dpaudit.selftest.black_box import (
     Budget,
@@ -327,3 +327,15 @@ def test_noise_of_a_key_is_laplace_of_scale_1_and_follows_from_key_and_data():
     assert mechanisms._keyed(b"a", [1.0]) == mechanisms._keyed(b"a", [1.0])
     assert mechanisms._keyed(b"a", [1.0]) != mechanisms._keyed(b"b", [1.0])
     assert mechanisms._keyed(b"a", [1.0]) != mechanisms._keyed(b"a", [2.0])
+
+
+def test_the_files_rates_are_those_that_were_observed():
+    rates = [Rate(3, 12, 0.05), Rate(0, 8, 0.01)]
+    one = SimpleNamespace(
+        estimator="e", law="l", true=1.0, control=False, sound=True, closeness=0.5, seconds=1.0,
+        rates=rates,
+    )  # fmt: skip
+    for rate, told in zip(rates, write._tested(one)["rates"], strict=True):
+        assert told["observed"] == rate.misses / rate.audits
+        assert told["alpha"] == rate.nominal
+        assert told["interval"] == list(rate.interval)

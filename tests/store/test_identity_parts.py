@@ -13,7 +13,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from types import MappingProxyType, SimpleNamespace
+from types import MappingProxyType, ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -648,3 +648,11 @@ def test_attributes_of_a_dispatching_function_are_told_apart():
         dispatched.scale = scale
         seen.add(digest(dispatched))
     assert len(seen) == 2
+
+
+def test_what_is_typed_into_a_session_is_the_users(monkeypatch):
+    monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
+    monkeypatch.setitem(sys.modules, "no_file_of_mine", ModuleType("no_file_of_mine"))
+    assert _Walk(True)._met("__main__")
+    assert not _Walk(True)._met("no_file_of_mine")
+    assert not _Walk(True)._met("numpy.linalg")
