@@ -28,6 +28,7 @@ import numpy as np
 _DEEP = 10  # containers in one another; below, the text of what there is
 _LONGEST = 2000  # characters of a text, an error or a warning that are sent
 _LARGEST, _FIRST = 4096, 256  # entries that are sent; of what has more the first, and a checksum
+_CONSTANTS, _SHORT = 64, 32  # that are read off code; characters of a text among them
 _MODULE = "subjects of a scan"
 _functions: dict[tuple[str, str], Any] = {}
 
@@ -93,11 +94,60 @@ def moved(task: dict[str, Any], trials: int, rng: np.random.Generator) -> list[A
     `dpaudit.freezing`.
     """
     glimpse = _module_of("freezing", task["freezing"], "glimpse")
+    if not _glimpses:
+        _glimpses.append(glimpse.Glimpses())
     function = _function(task["file"], task["function"])
-    return [
-        list(one)
-        for one in glimpse.glimpses(function, task["data"], task["neighbours"], task["parameters"])
-    ]
+    given = (function, task["data"], task["neighbours"], task["parameters"])
+    return [list(one) for one in _glimpses[0].of(*given)]
+
+
+_glimpses: list[Any] = []  # of this process, in which primitives may be replaced
+
+
+def _put_primitives_back() -> None:
+    for one in _glimpses:
+        one.close()
+
+
+def constants(task: dict[str, Any], trials: int, rng: np.random.Generator) -> list[Any]:
+    """Return numbers and short texts that stand in the code which one call runs.
+
+    That of the function's file and of the package: what others wrote compares with nothing of
+    theirs. ``task`` is that of `sampled`, with ``distribution``, whose package the function is of.
+    """
+    call, codes = _Call.of(task, rng), dict[Any, None]()
+    own = {task["file"], *_import_names(task["distribution"])}
+
+    def note(frame: Any, event: str, argument: Any) -> None:
+        name = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if event == "call" and own & {name, frame.f_code.co_filename}:
+            codes[frame.f_code] = None
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        if call.many:
+            call.together(task["data"], 1)
+        else:
+            call.observed(task["data"])
+    finally:
+        sys.setprofile(before)
+    return _plain_constants(codes)
+
+
+def _plain_constants(codes: Any) -> list[Any]:
+    """Return the different numbers and short texts of code, and of what is inside of it."""
+    found, waiting = dict[Any, None](), list(codes)
+    while waiting and len(found) < _CONSTANTS:
+        code = waiting.pop(0)
+        for one in code.co_consts:
+            held = one if isinstance(one, (tuple, frozenset)) else [one]
+            for each in sorted(held, key=repr):
+                if type(each) in (int, float) or (type(each) is str and len(each) <= _SHORT):
+                    found[type(each).__name__, each] = None
+            if hasattr(one, "co_consts"):
+                waiting.append(one)
+    return [each for _, each in found][:_CONSTANTS]
 
 
 def watched(task: dict[str, Any], trials: int, rng: np.random.Generator) -> list[Any]:
@@ -222,6 +272,7 @@ class _Call:
     @classmethod
     def of(cls, task: dict[str, Any], rng: np.random.Generator) -> _Call:
         """Return the call that a task asks for; global generators are set."""
+        _put_primitives_back()
         function = _function(task["file"], task["function"])
         asked = inspect.signature(function).parameters
         _seed_global_generators(rng)

@@ -58,12 +58,13 @@ class Candidate:
         """What was done to a record."""
         if self.given == "missing value":
             return "missing value"
-        if min(_records(self.pair.dataset), _records(self.pair.neighbour)) <= _FEW:
+        if min(map(size_in_records, (self.pair.dataset, self.pair.neighbour))) <= _FEW:
             return "few records"
         return "new value" if self.given == "new value" else "ordinary"
 
 
-def _records(dataset: Any) -> int:
+def size_in_records(dataset: Any) -> int:
+    """Return how many records a dataset has, more than few where nobody knows."""
     try:
         return size_of(dataset)
     except (TypeError, IndexError):

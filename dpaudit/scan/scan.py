@@ -39,6 +39,7 @@ from dpaudit.execution.pool import Crew
 from dpaudit.extension.package import Claimed, Package, Subject
 from dpaudit.records import showing
 from dpaudit.report.formatting import number
+from dpaudit.scan.ascent import Guide
 from dpaudit.scan.corners import Corner
 from dpaudit.scan.environments import Place, place_of
 from dpaudit.scan.finding import (
@@ -54,7 +55,7 @@ from dpaudit.scan.floating import hypotheses as floating_hypotheses
 from dpaudit.scan.foreign import Foreign
 from dpaudit.scan.guide import frozen_noise
 from dpaudit.scan.pairs import made
-from dpaudit.scan.subject import PAIRS, Guide, Hypothesis, Ran, SubjectScan, hypotheses
+from dpaudit.scan.subject import PAIRS, Hypothesis, Ran, SubjectScan, hypotheses
 from dpaudit.scan.values import expression
 from dpaudit.verdicts import Verdict
 
@@ -184,8 +185,7 @@ def scan(
     progress
         Is told of subjects as they end.
     guide
-        Says which pairs are worth looking at, beside those that differ at first sight; by default
-        runs with frozen noise do. None for none.
+        Says how far pairs move, by default in runs with frozen noise; None for no search of pairs.
 
     Raises
     ------
@@ -202,8 +202,8 @@ def scan(
     place = place_of(package, env)
     environment = place.described()  # before all else: it may not work
     began = time.monotonic()
-    told = progress or Silent()
-    run = _Scan(package, place, environment, asked, budget, seed, processes, told, guide)
+    given = (asked, budget, seed, processes, progress or Silent(), guide)
+    run = _Scan(package, place, environment, *given)
     with showing():  # the datasets are the card's
         ran = run.all()
         return run.told(ran, time.monotonic() - began)

@@ -23,10 +23,10 @@ from dpaudit.execution.failures import OutOfTime, WorkerEnded, foreseen
 from dpaudit.execution.pool import Crew
 from dpaudit.extension.package import Claimed, Subject
 from dpaudit.guarantees.kinds import PureDP
+from dpaudit.scan.ascent import Ascent, Climbed, Guide, calls_in
 from dpaudit.scan.certify import Certified, Sizes, certified
 from dpaudit.scan.floating import FloatingRan
 from dpaudit.scan.foreign import DrawnTogether, Foreign
-from dpaudit.scan.guide import Glimpse
 from dpaudit.scan.pairs import FAMILIES, Candidate, made
 from dpaudit.scan.screen import first_look, points, second_look
 
@@ -41,13 +41,12 @@ CHOOSING, CHOOSING_CLEAR = 2000, 200  # outputs of each dataset that choose even
 _FEWEST_COUNTING, _FEWEST_CHOOSING = 120, 40  # of slow subjects: enough for what is always so
 _GUIDED_SHARE = 0.1  # of a subject's time, by its pace, for the guide of one setting
 # Shares of a subject's time that are over when the looks end; what is left is for certification.
-_FIRST_UNTIL, _GUIDED_UNTIL, _SECOND_UNTIL = 0.3, 0.4, 0.6
+_FIRST_UNTIL, _GUIDED_UNTIL, _SEARCHED_UNTIL, _SECOND_UNTIL = 0.3, 0.4, 0.5, 0.6
+_SEARCHED_SHARE = 0.1  # of a subject's time, by its pace, for searches with feedback
+_FARTHER = 1 + 1e-9  # that a pair of a search has to move, relatively
 # Of the time that is left, for the outputs that count one hypothesis on one dataset: all that are
 # drawn for it take three times as much. Where few are to be certified each has more.
 _COUNTING_SHARE, _OF_FEW = 0.1, 0.25
-
-# Returns what is seen of each pair by other means: what moves farthest is looked at first.
-Guide = Callable[[Foreign, Sequence[Candidate]], Sequence[Glimpse]]
 
 
 class Hypothesis(NamedTuple):
@@ -131,6 +130,7 @@ class SubjectScan:
         self._crew = self._mechanisms[0].crew
         self._pace = [0.0] * len(self._mechanisms)
         self._kept: dict[tuple[int, str], Any] = {}
+        self._moved: dict[int, float] = {}
 
     def run(self) -> Ran:
         """Return what came of the subject; a failure of its own is said and ends nothing else."""
@@ -150,7 +150,8 @@ class SubjectScan:
             looked = self._first_looks(candidates)
             if not looked:
                 return
-            weighed = self._second_looks(self._ahead(looked))
+            ahead = self._ahead(looked)
+            weighed = self._second_looks([*ahead, *self._climbed(looked, ahead)])
             self._certify(weighed)
 
     @contextlib.contextmanager
@@ -219,7 +220,7 @@ class SubjectScan:
 
     def _ahead(self, looked: Sequence[tuple[Candidate, float]]) -> list[Candidate]:
         """Return the pairs of each setting, relation and family that differ most, by each look."""
-        guided = self._guided([one for one, _ in looked])
+        guided = self._moved = self._guided([one for one, _ in looked])
         kept = list[Candidate]()
         for _, group in groupby(sorted(looked, key=_place), key=_place):
             some = list(group)
@@ -248,6 +249,46 @@ class SubjectScan:
             worth |= {id(one): value.moved for one, value in zip(some, values, strict=True)}
             self._compare_budgets(setting, max(one.declared for one in values))
         return worth
+
+    def _climbed(
+        self, looked: Sequence[tuple[Candidate, float]], ahead: Sequence[Candidate]
+    ) -> list[Candidate]:
+        """Return the pairs of a search that move farther than all that go ahead beside them."""
+        if self.guide is None or self.aside is None:
+            return []
+        apart = {id(one): size for one, size in looked}
+        best = dict[tuple[Any, ...], Climbed]()
+        for one in self._searched():
+            worth = apart if one.is_of_outputs else self._moved
+            beside = [each for each in ahead if _place((each,)) == _place((one.candidate,))]
+            least = max((worth.get(id(each), 0.0) for each in beside), default=0.0)
+            key = _place((one.candidate,))
+            if one.moved > max(least, best[key].moved if key in best else 0.0) * _FARTHER:
+                best[key] = one
+        groups = 1 + max(one.group for one, _ in looked)
+        self.ran.pairs += len(best)
+        return [replace(one.candidate, group=groups + n) for n, one in enumerate(best.values())]
+
+    def _searched(self) -> Iterator[Climbed]:
+        """Yield what searches find of every setting, each in its share of the time."""
+        if self.guide is None or self.aside is None:
+            return
+        count = len(self._mechanisms) * len(self.subject.relations)
+        for setting, drawing in enumerate(self._mechanisms):
+            seconds = _SEARCHED_SHARE * self.seconds / count
+            calls = calls_in(seconds, 3 * self._pace[setting])
+            if drawing.alone or self._is_late():
+                continue
+            mechanism = replace(drawing, crew=self.aside)
+            with self._by_share(_SEARCHED_UNTIL):
+                given = (self.subject, setting, self.seed, mechanism, self.guide, drawing)
+                try:
+                    yield from Ascent(*given, calls, self._is_late).climbed()
+                except DpauditError:  # a process that ends, or no time
+                    continue
+
+    def _is_late(self) -> bool:
+        return self._used() > _SEARCHED_UNTIL
 
     def _compare_budgets(self, setting: int, declared: float) -> None:
         """Note where mechanisms declare more than the claim: what a run shows, and no proof."""

@@ -50,4 +50,18 @@ BROKEN = (
     subject("empty_raises"),
     subject("warns"),
 )
+_SOME = ([0.1, 0.3, 0.5], [0.0, 0.2, 0.3, 0.4, 1.0])
+HIDDEN = tuple(
+    subject(code, datasets=_SOME, nan=False)
+    for code in (
+        "marks_a_value",
+        "marks_a_range",
+        "peaks_inside",
+        "least_of_many",
+        "all_are_one",
+        "median_of_many",
+        "peaks_unseen",
+    )
+)
+COUNTS_A_VALUE = subject("counts_a_value", datasets=_SOME)
 PACKAGE = package(*CORRECT)

@@ -166,6 +166,55 @@ def not_there(data, epsilon):
     return no_such_module.mean(data)
 
 
+# Broken where no edit of the card's data shows it
+
+
+def _noisy(value, epsilon, trials, rng):
+    return value + rng.laplace(scale=1 / epsilon, size=trials)
+
+
+def marks_a_value(data, epsilon, trials, rng):
+    """Broken at a constant of its code."""
+    return _noisy(3.0 * sum(one == 0.37 for one in data), epsilon, trials, rng)
+
+
+def marks_a_range(data, epsilon, trials, rng):
+    """Broken between two constants of its code."""
+    return _noisy(4.0 * sum(0.61 < one < 0.63 for one in data), epsilon, trials, rng)
+
+
+def peaks_inside(data, epsilon, trials, rng):
+    """Broken near 0.8: at the ends nothing moves, and in the middle by less than is claimed."""
+    return _noisy(30 * sum(one * one * one * one * (1 - one) for one in data), epsilon, trials, rng)
+
+
+def least_of_many(data, epsilon, trials, rng):
+    """Broken where all records are at the upper end and one goes down."""
+    return _noisy(4 * min(data) if len(data) > 2 else 0.0, epsilon, trials, rng)
+
+
+def all_are_one(data, epsilon, trials, rng):
+    """Broken where all of several records have the same value."""
+    return _noisy(3.0 * (len(data) > 2 and len(set(data)) == 1), epsilon, trials, rng)
+
+
+def median_of_many(data, epsilon, trials, rng):
+    """Broken where half of the records are at either end."""
+    return _noisy(4 * sorted(data)[len(data) // 2] if len(data) > 2 else 0.0, epsilon, trials, rng)
+
+
+def peaks_unseen(data, epsilon, rng):
+    """Broken as what peaks inside is, with noise that nothing intercepts."""
+    noise = np.log(int.from_bytes(os.urandom(7), "big") / 2**56 + 1e-17)
+    sign = 1 if os.urandom(1)[0] % 2 else -1
+    return float(30 * sum(one**4 * (1 - one) for one in data) + sign * noise / epsilon)
+
+
+def counts_a_value(data, epsilon, trials, rng):
+    """Correct: what happens at a constant moves no more than is claimed."""
+    return _noisy(float(sum(one == 0.37 for one in data)), epsilon, trials, rng)
+
+
 # Noise that is kept outside: correct for whoever does not have it
 
 
