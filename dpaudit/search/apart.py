@@ -22,8 +22,8 @@ from dpaudit.domains.layouts import Record, Unit
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours.metrics import Metric
 from dpaudit.search.constants import constants_of
-from dpaudit.search.engine import CALLS, Found, Search
-from dpaudit.search.showing import Showing, Shown, showing
+from dpaudit.search.engine import CALLS, Found, Search, Sight
+from dpaudit.search.showing import Shown, showing
 from dpaudit.search.space import Place, Space, space_apart
 
 _UNITS = (1.0, 0.25, 3.0, 0.5, 2.0, 6.0)  # of distance, in losses of one that are claimed
@@ -90,14 +90,16 @@ def search_apart(
     known = {"constants": constants_of(read), "written": constants_of(read, written=True)}
     space = space_apart(made, within.metric, dataset=dataset, **known)
     with showing(function, read, calls, observed=observed) as shows:
-        hunt = _Hunt(space, within, shows, rng)
+        hunt = HuntApart(space, within, shows, rng)
         if seconds is not None:
             shows.most = hunt.calls_in(seconds)
         return hunt.result()
 
 
 @dataclass(frozen=True)
-class _Seen:
+class SeenApart:
+    """A pair, how far its datasets are apart, the number of that distance, and what is shown."""
+
     place: Place
     apart: float
     band: int
@@ -121,15 +123,23 @@ class _Seen:
 
 
 @dataclass
-class _Hunt:
-    """A search under way."""
+class HuntApart:
+    """A search under way.
+
+    Parameters
+    ----------
+    space, within, shows, rng
+        Where pairs are looked for, at which distances, what looks at them, and what makes them.
+    seen, refused
+        What was seen so far; why two datasets are at no distance.
+    """
 
     space: Space
     within: Range
-    shows: Showing
+    shows: Sight
     rng: Generator
-    seen: list[_Seen] = field(default_factory=list)
-    refused: InvalidArgument | None = None  # of two datasets that are at no distance
+    seen: list[SeenApart] = field(default_factory=list)
+    refused: InvalidArgument | None = None
 
     def __post_init__(self) -> None:
         self.made = (
@@ -169,7 +179,7 @@ class _Hunt:
     def _places(self) -> Iterator[Place]:
         return _others(self.space, self.rng) if self.made is None else self.made.places()
 
-    def _look(self, place: Place) -> _Seen | None:
+    def _look(self, place: Place) -> SeenApart | None:
         """Look at a pair; return None of one that is none."""
         build = self.space.layout.build
         try:
@@ -179,7 +189,7 @@ class _Hunt:
         if not (apart := self._apart(dataset, neighbour)):
             return None
         shown = self.shows.of(self.shows.first(dataset), neighbour)
-        self.seen.append(_Seen(place, apart, self._band(apart), shown))
+        self.seen.append(SeenApart(place, apart, self._band(apart), shown))
         return self.seen[-1]
 
     def _apart(self, dataset: Any, neighbour: Any) -> float:
@@ -207,9 +217,9 @@ class _Hunt:
             if now is not None and now.rank > best.rank * (1 + 1e-9):
                 best, idle = now, 0
 
-    def _kept(self) -> list[_Seen]:
+    def _kept(self) -> list[SeenApart]:
         """Return the best pairs of every distance: of those that show as much the first two."""
-        bands = dict[int, list[_Seen]]()
+        bands = dict[int, list[SeenApart]]()
         worth = [one for one in self.seen if one.is_beyond or self._is_worth(one.apart)]
         for one in sorted(worth or self.seen, key=lambda one: -one.rank):
             bands.setdefault(one.band, []).append(one)
@@ -223,7 +233,7 @@ class _Hunt:
         ]
         return [*first, *second][:_KEPT]
 
-    def _best_moved(self, moved: list[_Seen]) -> list[_Seen]:
+    def _best_moved(self, moved: list[SeenApart]) -> list[SeenApart]:
         """Return pairs whose centres move most a unit; of equals those that outputs tell apart."""
         most = max((one.rank for one in moved), default=0.0)
         best = [one for one in moved if one.rank >= _AS_GOOD * most]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -14,16 +15,23 @@ from dpaudit._typing import Array
 from dpaudit.domains.reading import domain_of
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.freezing.recorder import fresh_copy
+from dpaudit.neighbours.found import chosen_relation
+from dpaudit.neighbours.metrics import Metric
 from dpaudit.neighbours.records import Bounds
 from dpaudit.neighbours.tables import Pair, Relation
+from dpaudit.search.apart import HuntApart, Range, SeenApart
 from dpaudit.search.constants import constants_of
 from dpaudit.search.edits import domain_around
 from dpaudit.search.engine import CALLS, Hunt
 from dpaudit.search.norms import Norm, norm_of
 from dpaudit.search.showing import NOTHING, Shown
-from dpaudit.search.space import space_of
+from dpaudit.search.space import space_apart, space_of
 
 _ROUNDING = 16 * float(np.finfo(np.float64).eps)
+
+# By what the longest distance is divided for the unit of the next search: the first one is about
+# that distance, the second about a twentieth of it, the last about two hundredths.
+_SHORTER = (20.0, 200.0, math.inf)
 
 
 @dataclass(frozen=True)
@@ -40,18 +48,23 @@ class Sensitivity:
         The neighbours between which it moves so far; None if it never moved.
     pairs
         At how many pairs the search looked.
+    apart
+        Of a distance in the place of a relation: how far the two datasets are apart. The movement
+        is that of a unit of distance, then.
     """
 
     at_least: float
     norm: str
     pair: Pair[Any] | None
     pairs: int
+    apart: float | None = None
 
     def __float__(self) -> float:
         return self.at_least
 
     def __str__(self) -> str:
-        return f"at least {self.at_least:.9g} ({self.norm}), of {self.pairs} pairs"
+        a_unit = "" if self.apart is None else " a unit of distance"
+        return f"at least {self.at_least:.9g} ({self.norm}){a_unit}, of {self.pairs} pairs"
 
 
 class Moved(NamedTuple):
@@ -163,9 +176,46 @@ def hunt_of(
         made, start = domain_around(dataset, relation, bounds=bounds), None
     else:
         made, start = domain_of(domain).made(default_rng(seed)), dataset
-    known = {"constants": constants_of(query), "written": constants_of(query, written=True)}
-    space = space_of(made, relation, dataset=start, **known)
+    space = space_of(made, relation, dataset=start, **_known(query))
     return Hunt(space, _Measure(query, norm, calls, unit), default_rng(seed))
+
+
+def _known(query: Callable[[Any], Any]) -> dict[str, Any]:
+    return {"constants": constants_of(query), "written": constants_of(query, written=True)}
+
+
+def _a_unit(
+    query: Callable[[Any], Any],
+    domain: Any,
+    metric: Metric,
+    norm: tuple[str, Norm],
+    *,
+    dataset: Any,
+    bounds: Bounds | None,
+    calls: int,
+    seed: int,
+) -> Sensitivity:
+    """Return the largest movement a unit of distance, of pairs at several distances."""
+    if not callable(query):
+        raise InvalidArgument("query", query, "a function of a dataset")
+    check.integer("calls", calls, least=2)
+    if domain is None or bounds is not None:
+        expected = "a domain, and no bounds beside it, with a distance"
+        raise InvalidArgument("domain", domain, expected)
+    made, (name, measured) = domain_of(domain).made(default_rng(seed)), norm
+    space = space_apart(made, metric, dataset=dataset, **_known(query))
+    seen, unit = list[SeenApart](), math.inf
+    for shorter in _SHORTER:
+        sight = _Measure(query, measured, max(2, calls // len(_SHORTER)), _one)
+        hunt = HuntApart(space, Range(metric, unit), sight, default_rng(seed))
+        hunt.result()
+        seen += hunt.seen
+        unit = max((one.apart for one in seen), default=1.0) / shorter
+    best = max(seen, key=lambda one: one.rank, default=None)
+    if best is None or not best.shown.size:
+        return Sensitivity(0.0, name, None, len(seen))
+    certain = best.shown.size / best.apart * (1 - _ROUNDING)
+    return Sensitivity(certain, name, space.pair(best.place), len(seen), best.apart)
 
 
 def sensitivity(
@@ -189,7 +239,9 @@ def sensitivity(
         Takes a dataset; returns a number or an array, of one shape for all datasets.
     domain, relation
         What datasets may be, as `dpaudit.domains.domain_of` takes it, and what makes two of them
-        neighbours. None beside a dataset, as `dpaudit.audit` takes one alone.
+        neighbours. None beside a dataset, as `dpaudit.audit` takes one alone. A distance in the
+        place of a relation, such as ``metric: euclidean``, takes pairs at several distances, and
+        the movement is that of a unit.
     norm
         ``l1``, ``l2`` or ``linf`` of all entries of the difference, or a function of it.
     dataset
@@ -218,9 +270,14 @@ def sensitivity(
     >>> found = sensitivity(np.mean, dict(bounds=(0, 1), records=4), "replace-record")
     >>> round(found.at_least, 9), found.norm, found.pair.relation.name
     (0.25, 'l2', 'replace-record')
+    >>> found = sensitivity(lambda x: 3 * x, dict(bounds=(0, 9), records=2), "metric: euclidean")
+    >>> round(found.at_least, 9)
+    3.0
     """
     name, measured = norm_of(norm)
     given: dict[str, Any] = {"dataset": dataset, "bounds": bounds, "calls": calls, "seed": seed}
+    if isinstance(chosen := chosen_relation(relation), Metric):
+        return _a_unit(query, domain, chosen, (name, measured), **given)
     hunt = hunt_of(query, domain, relation, measured, **given)
     found = hunt.result()
     best = next((one for one in found.found if one.kind != "nothing"), None)

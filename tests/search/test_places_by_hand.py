@@ -295,7 +295,7 @@ def test_a_sensitivity_is_below_the_truth_by_no_more_than_rounding():
 def apart_of(size, distance=2.0, kind="movement", moved=1.0, width=1, band=0):
     units = (((0.0,) * 3,),)
     new = (((1.0,) * width + (0.0,) * (3 - width)),)
-    return apart._Seen(Place(units, 0, new), distance, band, Shown(size, kind, moved))
+    return apart.SeenApart(Place(units, 0, new), distance, band, Shown(size, kind, moved))
 
 
 def test_what_no_noise_pays_for_is_not_measured_in_distances():
@@ -307,7 +307,7 @@ def test_what_no_noise_pays_for_is_not_measured_in_distances():
 def hunt(unit, **given):
     within = Range(metric("euclidean"), unit)
     where = space_apart(Domain(bounds=(0, 8), records=2), within.metric)
-    return apart._Hunt(where, within, None, np.random.default_rng(0))
+    return apart.HuntApart(where, within, None, np.random.default_rng(0))
 
 
 def test_each_band_of_distances_is_twice_the_last():

@@ -88,6 +88,55 @@ def test_answers_that_nobody_can_subtract_are_named(query, words):
         dpaudit.sensitivity(query, FOUR, "replace-record")
 
 
+# A unit of distance
+
+
+@pytest.mark.parametrize(
+    ("query", "distance", "norm", "expected"),
+    [
+        (lambda x: 3 * x, "euclidean", "l2", 3.0),
+        (lambda x: 3 * x, "manhattan", "l2", 3.0),
+        (lambda x: 3 * x, "euclidean", "l1", 3 * 2**0.5),
+        (lambda x: x.max(), "chebyshev", "l2", 1.0),
+        (lambda x: np.minimum(x, 0.5).sum(), "manhattan", "l1", 1.0),  # far ones move less
+        (lambda x: 0.0, "euclidean", "l2", 0.0),
+    ],
+)
+def test_the_movement_a_unit_of_distance_is_found_and_never_exceeded(
+    query, distance, norm, expected
+):
+    domain = {"bounds": (0, 10), "records": 2}
+    found = dpaudit.sensitivity(query, domain, f"metric: {distance}", norm)
+    assert found.at_least <= expected
+    assert found.at_least == pytest.approx(expected, rel=1e-6)
+    assert "a unit of distance" in str(found) if expected else found.pair is None
+
+
+def test_the_distance_is_that_of_the_pair():
+    found = dpaudit.sensitivity(
+        lambda x: 2 * x, {"bounds": (0, 10), "records": 2}, "metric: manhattan", "l1"
+    )
+    one, other = found.pair.dataset, found.pair.neighbour
+    assert found.apart == pytest.approx(np.abs(one - other).sum())
+    assert found.at_least * found.apart == pytest.approx(np.abs(2 * one - 2 * other).sum())
+
+
+def test_a_distance_of_somebodys_own_measures_too():
+    squared = dpaudit.metric(lambda x, y: float(np.abs(x - y).max() ** 2))
+    near = dpaudit.sensitivity(lambda x: x, {"bounds": (0, 10), "records": 1}, squared)
+    assert near.at_least > 1 / 5  # x over x squared: the nearer the more
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [({"domain": None, "dataset": np.zeros(2)}, "domain"), ({"query": 3}, "query")],
+)
+def test_what_a_distance_needs_is_named(given, name):
+    sound = {"query": len, "domain": FOUR, "relation": "metric: euclidean"}
+    with pytest.raises(InvalidArgument, match=name):
+        dpaudit.sensitivity(**{**sound, **given})
+
+
 @pytest.mark.parametrize(
     ("given", "name"),
     [
