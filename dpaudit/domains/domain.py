@@ -284,6 +284,8 @@ def _check_labels(given: Any) -> None:
 
 def _checked_pair(given: Any) -> tuple[float, float]:
     expected = "(low, high) with low <= high"
+    if isinstance(given, str):  # of a command line
+        raise InvalidArgument("bounds", given, "[low,high] with low <= high, such as [0,1]")
     try:
         low, high = given
     except (TypeError, ValueError):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument, Shown, UnknownName
 from dpaudit.neighbours.cells import (
     are_graphs,
     cells,
@@ -66,6 +66,15 @@ class Declared(Relation):
         return self.holds(*both)
 
 
+# What a caller may name besides, with words of the caller's.
+_WITH_WORDS = (
+    "add-remove-user: COLUMN",
+    "replace-user: COLUMN",
+    "metric: DISTANCE",
+    "declared: WORDS",
+)
+
+
 def chosen_relation(given: Relation | str | Callable[[Any, Any], Any] | None) -> Relation | None:
     """Return the relation that a caller names, declares or checks; None if none is named.
 
@@ -91,7 +100,18 @@ def chosen_relation(given: Relation | str | Callable[[Any, Any], Any] | None) ->
     if callable(given):
         name = getattr(given, "__name__", type(given).__name__)
         return Declared(name, f"neighbours as the caller's {name} checks", _never, given)
-    return ADD_REMOVE_EDGE if given == ADD_REMOVE_EDGE.name else relation(given)
+    return ADD_REMOVE_EDGE if given == ADD_REMOVE_EDGE.name else _named(given)
+
+
+def _named(given: str) -> Relation:
+    """Return the relation of a name; where it is unknown, all are listed that a caller may name."""
+    try:
+        return relation(given)
+    except UnknownName as error:
+        if error.kind != "relation":
+            raise
+        further = (ADD_REMOVE_EDGE.name, *_WITH_WORDS)
+        raise UnknownName("relation", given, [*error.known, *further]) from None
 
 
 def _of_users(given: str) -> Declared:

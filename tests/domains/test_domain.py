@@ -370,3 +370,8 @@ def test_numbers_of_code_count_with_either_sign():
     found = special_values(Numbers(low=-1, high=1), [0.3])
     assert {0.3, -0.3, math.nextafter(-0.3, 0)} <= set(found)
     assert {7, -7} <= set(special_values(Integers(low=-9, high=9), [7]))
+
+
+def test_bounds_in_the_words_of_a_command_line_say_how_they_are_written():
+    with pytest.raises(InvalidArgument, match=r"bounds: got '0,1', expected \[low,high\]"):
+        Domain(bounds="0,1")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dpaudit.errors import InvalidArgument, UnknownName
 from dpaudit.neighbours import Pair
 from dpaudit.neighbours.cells import cells, differ_in_one_edge
-from dpaudit.neighbours.found import depends_on_reading, found_pair
+from dpaudit.neighbours.found import chosen_relation, depends_on_reading, found_pair
 
 FRAME = pd.DataFrame({"g": ["a", "a", "b"], "x": [1.0, 2.0, np.nan]})
 X, Y = np.arange(6.0).reshape(3, 2), np.array([0, 1, 0])
@@ -208,3 +208,18 @@ def test_integers_that_one_double_stands_for_are_not_equal_in_columns_of_two_typ
     assert found.dataset.tolist() != found.neighbour.tolist()
     small = cells(np.array([2**52]), np.array([2.0**52]))
     assert small.dataset.tolist() == small.neighbour.tolist()
+
+
+@pytest.mark.parametrize(
+    "named", ["add-remove-edge", "add-remove-user: COLUMN", "metric: DISTANCE", "replace-record"]
+)
+def test_an_unknown_relation_lists_all_that_there_are(named):
+    with pytest.raises(UnknownName) as raised:
+        chosen_relation("replace")
+    assert named in raised.value.known
+
+
+def test_an_unknown_distance_is_refused_as_one():
+    with pytest.raises(UnknownName) as raised:
+        chosen_relation("metric: euclid")
+    assert raised.value.kind != "relation"
