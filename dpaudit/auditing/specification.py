@@ -26,7 +26,7 @@ from dpaudit.auditing.found_pairs import Effort, found_in, refuse_beside_domain
 from dpaudit.auditing.plan import Plan
 from dpaudit.auditing.release import proof_of
 from dpaudit.auditing.run import Prepared
-from dpaudit.domains import domain_of
+from dpaudit.domains import Dates, Domain, domain_of
 from dpaudit.errors import DataError, InvalidArgument, Shown, shorten
 from dpaudit.execution import importable
 from dpaudit.extension.models import given_settings, with_settings
@@ -319,11 +319,12 @@ def _found(
             bounds=own.bounds,
         )
     in_domain = own.domain is not None and own.dataset is None
+    domain = None if own.domain is None else domain_of(own.domain)
     found = found_in(
         referred(specification.mechanism, isolation, specification.reading),
-        None if own.domain is None else domain_of(own.domain),
+        domain,
         own.relation,
-        dataset=None if in_domain else _records("dataset", own.dataset, path),
+        dataset=None if in_domain else with_days(_records("dataset", own.dataset, path), domain),
         bounds=own.bounds,
         effort=Effort(settings.trials or DEFAULT_TRIALS, settings.time, own.search_calls),
         seed=settings.seed,
@@ -346,9 +347,9 @@ def _pair(specification: MechanismAudit, path: Path, isolation: Isolation) -> Fo
 
 def _as_pair(name: str, found: Any, relation: str | None) -> FoundPair:
     if isinstance(found, Pair):
-        if not isinstance(chosen_relation(relation), Metric):
+        if relation is None:
             return FoundPair(found)
-        found = found.dataset, found.neighbour  # a claim a unit of distance is about any two
+        found = found.dataset, found.neighbour  # which have to obey the relation that is named
     if not isinstance(found, tuple) or len(found) != 2:
         raise InvalidArgument(name, stray(found), "(dataset, neighbour) or what returns it")
     return found_pair(found[0], found[1], relation)
@@ -376,7 +377,7 @@ def _of_one_kind(given: list[Any]) -> bool:
 
 
 def records_from(file: Path) -> Any:
-    """Return the records of a file: .csv, .json or .npy.
+    """Return the records of a file: .csv, .json or .npy; a graph of .edgelist or .graphml.
 
     Raises
     ------
@@ -386,6 +387,8 @@ def records_from(file: Path) -> Any:
     try:
         if file.suffix == ".json":
             return json.loads(file.read_text(encoding="utf-8"))
+        if file.suffix in (".edgelist", ".graphml"):
+            return _graph(file)
         if file.suffix == ".csv" and _has_names(file):
             return _table_of_names(file)
         if file.suffix == ".csv":
@@ -398,6 +401,39 @@ def records_from(file: Path) -> Any:
         raise DataError(f"{file}: {reason}") from None
     except (ValueError, TypeError, EOFError) as error:
         raise DataError(f"{file}: holds no table of numbers{_where(error)}") from None
+
+
+def _graph(file: Path) -> Any:
+    """Return the graph of a file; one that the reader of its kind refuses is no graph."""
+    import networkx
+
+    read = networkx.read_graphml if file.suffix == ".graphml" else networkx.read_edgelist
+    try:
+        return read(file)
+    except (networkx.NetworkXException, SyntaxError, TypeError, ValueError, LookupError):
+        raise DataError(f"{file}: holds no graph, as networkx reads {file.suffix}") from None
+
+
+def with_days(records: Any, domain: Domain | None) -> Any:
+    """Return a table with the texts of its columns of days as days, as a domain says of them.
+
+    Raises
+    ------
+    InvalidArgument
+        A text is no day, as 2024-03-01 is.
+    """
+    if domain is None or domain.nodes is not None or not hasattr(records, "columns"):
+        return records
+    import pandas
+
+    columns = zip(domain.layout.names, domain.layout.columns, strict=True)
+    days = [name for name, one in columns if isinstance(one, Dates) and name in records.columns]
+    try:
+        read = {name: pandas.to_datetime(records[name], format="ISO8601") for name in days}
+    except (ValueError, TypeError):
+        expected = "days such as 2024-03-01 in the columns of days"
+        raise InvalidArgument("dataset", Shown("other texts"), expected) from None
+    return records.assign(**read) if read else records
 
 
 def _has_names(file: Path) -> bool:

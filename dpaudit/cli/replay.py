@@ -52,8 +52,9 @@ def replay(
 
     Exit status: 0 if the claim is not refuted, 1 if it is, 2 if the verdict is withheld.
     """
-    from dpaudit.auditing.specification import records_from
+    from dpaudit.auditing.specification import records_from, with_days
     from dpaudit.cli.audit import isolation_of
+    from dpaudit.domains import domain_of
     from dpaudit.files import prepare_directory
     from dpaudit.replaying.api import replay as replayed
 
@@ -66,8 +67,9 @@ def replay(
     allowed = {name: values.pop(name) for name in names_of(ProcessSettings) if name in values}
     if "dataset" not in values and "domain" not in values:
         raise InvalidArgument("dataset", None, "a file of records, or a --domain in its place")
+    domain = domain_of(values["domain"]) if "domain" in values else None
     dataset, neighbour = (
-        None if one is None else records_from(Path(one))
+        None if one is None else with_days(records_from(Path(one)), domain)
         for one in (values.pop("dataset", None), values.pop("neighbour", None))
     )
     found = replayed(
