@@ -104,6 +104,19 @@ class State:
         seed = abs(self.run.seed) // 2 if self.run.seed < 0 else self.run.seed
         return Generator(PCG64(SeedSequence([seed, zlib.crc32(key.encode())])))
 
+    def stack(self) -> list[str]:
+        """Return the calls around a draw, outermost first."""
+        return tracked.frames()
+
+    def form(self, call: Call, location: Any, scale: Any) -> Any:
+        """Return what a call of a law with location and scale draws: frozen, and remembered.
+
+        A run that reads more than frozen noise (`dpaudit.tracing`) returns what it needs instead.
+        """
+        call.draw = frozen(self, call.kind, call.shape, call.key)
+        value = np.asarray(location + scale * call.draw, dtype=float)
+        return tracked.remembering(value if value.ndim else float(value), call, location)
+
     @property
     def far(self) -> bool:
         """Whether draws are to be far out: of two such runs, one has what the other has not.
@@ -132,6 +145,11 @@ def active() -> State | None:
         state.run.elsewhere = True
         return None
     return None if state is None or state.inside else state
+
+
+def switch_to(state: State | None) -> None:
+    """Let another run record from here on, as where two runs take turns; None lets none."""
+    _STATE[0] = state
 
 
 def note_copy() -> None:
@@ -193,7 +211,7 @@ def begin(
     tail = ",".join(map(str, shape[1:]))
     # A longer vector begins with the shorter one: one record more has one draw more.
     key = state.counted(f"{stream.name}{kind}({len(shape)};{tail})", stream.counters)
-    stack = tracked.frames()
+    stack = state.stack()
     parent = state.parents[-1] if state.parents else None
     where = stack[-1] if stack else "?"
     call = Call(len(calls), kind, name, where, tuple(stack), shape, key, parent=parent, **given)
@@ -262,9 +280,7 @@ def located(
     location, scale = tracked.plain(location), tracked.plain(scale)
     given = {"location": np.array(location, float), "scale": np.array(scale, float)}
     call = begin(state, stream, kind, name, whole, **given)
-    call.draw = frozen(state, kind, whole, call.key)
-    value = np.asarray(location + scale * call.draw, dtype=float)
-    return call, tracked.remembering(value if value.ndim else float(value), call, location)
+    return call, state.form(call, location, scale)
 
 
 def opaque(
@@ -320,7 +336,11 @@ def call_recorded(
     Of a run with draws that are far out, those are spared whose name and entry are given, and
     those after so many calls. The others are between ``reach`` and twice as many scales out.
     """
-    state = State(seed, spared, patience, reach)
+    return record(State(seed, spared, patience, reach), function, data, rng)
+
+
+def record(state: State, function: Callable[..., Any], data: Any, rng: Any) -> Run:
+    """Run a function once as a state says; nothing that it raises gets out."""
     _STATE[0] = state
     run = state.run
     run.copied = TWINS[0]

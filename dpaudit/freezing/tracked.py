@@ -12,6 +12,7 @@ import sys
 import sysconfig
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -86,14 +87,19 @@ def frames() -> list[str]:
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
         if module.startswith(_OURS):
-            if frame.f_code.co_name == "call_recorded":
+            if frame.f_code.co_name == "record":
                 break
         elif module.partition(".")[0] not in _LIBRARIES:
-            file = frame.f_code.co_filename.replace("\\", "/").rpartition("/")[2]
-            line = f"{file}:{frame.f_lineno} in {frame.f_code.co_name}"
+            line = _line_of(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
             (installed if is_installed(frame.f_code.co_filename) else found).append(line)
         frame = frame.f_back  # type: ignore[assignment]
     return (found or installed)[::-1]
+
+
+@lru_cache(maxsize=4096)
+def _line_of(file: str, line: int, name: str) -> str:
+    short = file.replace("\\", "/").rpartition("/")[2]
+    return f"{short}:{line} in {name}"
 
 
 _STANDARD = sysconfig.get_paths()["stdlib"]
@@ -108,6 +114,7 @@ def in_library() -> bool:
     return file.startswith("<") or is_installed(file)
 
 
+@lru_cache(maxsize=4096)
 def is_installed(file: str) -> bool:
     """Return whether a file is Python's or an installed package's; code of no file is neither's."""
     return file.startswith(("<frozen", _STANDARD)) or "-packages" in file
@@ -115,6 +122,17 @@ def is_installed(file: str) -> bool:
 
 def place() -> str:
     """Return the innermost line of other people's code that is under way."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module.startswith(_OURS):
+            if frame.f_code.co_name == "record":
+                break
+        elif module.partition(".")[0] not in _LIBRARIES:
+            code = frame.f_code
+            if not is_installed(code.co_filename):
+                return _line_of(code.co_filename, frame.f_lineno, code.co_name)
+        frame = frame.f_back  # type: ignore[assignment]
     return (frames() or ["?"])[-1]
 
 
