@@ -66,6 +66,7 @@ _METHODS = (
 )
 # Of a proxy, and of others like it.
 _KNOWN = "start called_as code carried not_afresh worked_out one_a_process one_a_call".split()
+_OF_CODE = "code carried not_afresh worked_out".split()
 _keys, _ANY = count(), Limits()
 _ASKED = "it was asked for"
 
@@ -208,6 +209,20 @@ class Isolated:
         """Return what a search finds in a domain, as `dpaudit.laws.searches` takes it."""
         found: Search = unpickled(self._call(answers.searched, domain, *given))
         return found
+
+    def ask(self, question: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what a function of the mechanism and of arguments returns where the code runs.
+
+        The answer is plain: numbers, arrays, text, and lists of these.
+        """
+        return self._call(question, *arguments)
+
+    def made_into(self, make: Callable[..., Any], *arguments: Any) -> Isolated:
+        """Return the proxy, in the same workers, of what is made of the mechanism there."""
+        base = self._without_layout or self
+        proxy = _proxy(self.crew, (make, (*base.made, *arguments)))
+        vars(proxy).update({one: vars(base)[one] for one in _OF_CODE if one in vars(base)})
+        return proxy
 
     def _like(self, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> Isolated:
         proxy = type(self)(self.crew, made)

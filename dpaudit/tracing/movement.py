@@ -144,6 +144,8 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
 def _require_public(reading: Reading, output: Any) -> None:
     """Refuse an output that data reach past the noise, or in which nobody sees whether they do."""
     for one in _leaves(output):
+        if isinstance(one, NoiseDraw) and one.is_spent:
+            reading.refuse_at("the output", "a draw that was added to a value is in it, too")
         if isinstance(one, BoundedArray):
             if not one.spread.is_public:
                 reading.refuse_at("the output", "data reach it past the noise")

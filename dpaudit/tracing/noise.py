@@ -39,6 +39,11 @@ class NoiseDraw:
         self._spent = [False]
 
     @property
+    def is_spent(self) -> bool:
+        """Whether it was added to a value."""
+        return self._spent[0]
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """Of the noise."""
         return self._standard.shape

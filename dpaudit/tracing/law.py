@@ -1,0 +1,440 @@
+"""The law of a function of one's own, read by running both datasets with the same noisy values.
+
+A run notes where noise meets a value: centre, scale, and the noisy value, which is decided there
+and given to the run on the neighbour, too. From there on both have seen the same, and the privacy
+loss of all noisy values is the sum of their losses given the history, exactly.
+
+What has to hold is checked in every run, and whatever breaks it ends the law with its reason:
+
+* both runs of a pair return the same, bit for bit: data reach outputs through noisy values alone;
+* noise meets values in the same order, at the same lines, with the same kinds and shapes;
+* no draw is used twice, looked at by itself, made with a seed of its own, or copied;
+* the noisy values can be read off the output, so that an event of them is an event of outputs;
+* what untouched calls return follows this law: `TracedLaw.sample` draws with the function as it is,
+  reads the noisy values off its outputs, and a run that is given these returns the same output.
+
+Formal guarantee: over the real numbers, and as long as these checks speak the truth of all runs,
+losses are those of the outputs on this pair. `dpaudit.auditing.exact` certifies ends with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from dpaudit._typing import Array
+from dpaudit.errors import MechanismError
+from dpaudit.freezing import patching, primitives, recorder
+from dpaudit.laws.calling import Calls
+from dpaudit.laws.enclosed import ends
+from dpaudit.laws.mechanism import TiltedSample
+from dpaudit.neighbours import Pair
+from dpaudit.reals import Real
+from dpaudit.tracing.determined import CLOSE, Outcome, ReadOff, learn, runs_to_learn
+from dpaudit.tracing.draws import LawState, Meeting, NoLaw, draw_value
+from dpaudit.tracing.lockstep import Trace, run_in_lockstep
+from dpaudit.tracing.movement import MovementBounds, Refusal, read_movement_bounds
+from dpaudit.tracing.steps import LAWS, draw_tilted
+
+Key = tuple[str, str, tuple[int, ...]]
+_LONGEST = 100_000  # noisy numbers of a run
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoLawFound:
+    """Why no law was read: the line of the source, and what stands there."""
+
+    place: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Profile:
+    """A noisy value in a few runs.
+
+    Parameters
+    ----------
+    scale
+        The least of its noise.
+    moved
+        How far its centre moved at most, in the norm of its noise.
+    divergence
+        Its mean expected loss given the history.
+    """
+
+    scale: float
+    moved: float
+    divergence: float
+
+
+@dataclass(frozen=True, eq=False)
+class TracedLaw:
+    """A function whose law was read, as a mechanism with that law.
+
+    A transcript is all noisy values of a run in order, shape ``(k,)``.
+
+    Parameters
+    ----------
+    calling
+        The function, and how it is called.
+    keys
+        Kind, line and shape of each noisy value.
+    located
+        Of each call of a primitive, whether its noise meets the location that it is given.
+    read_off
+        How noisy values are read off outputs.
+    movements
+        How far each centre moves at most after every history, on the pair, where that was read.
+    profile
+        How far it moved in a few runs.
+    """
+
+    calling: Calls
+    keys: tuple[Key, ...]
+    located: tuple[bool, ...]
+    read_off: ReadOff
+    movements: MovementBounds | None = None
+    profile: tuple[Profile, ...] = ()
+
+    @property
+    def loss_is_unbounded(self) -> bool:
+        """Whether outputs far enough out have any loss: under Gaussian noise that moves."""
+        return any(kind == "normal" for kind, _, _ in self.keys)
+
+    @cached_property
+    def _parts(self) -> list[slice]:
+        ends = np.cumsum([int(np.prod(shape)) for _, _, shape in self.keys]).tolist()
+        return [slice(first, last) for first, last in zip([0, *ends[:-1]], ends, strict=True)]
+
+    def sample(self, dataset: Any, trials: int, rng: Generator) -> Array:
+        """Return the noisy values of calls of the function as it is, shape ``(trials, k)``."""
+        with self.calling.generators(rng):
+            outcomes = [Outcome.of(self.calling.one(dataset, rng), None) for _ in range(trials)]
+        with self._patched():
+            return np.stack([self._read(dataset, outcome) for outcome in outcomes])
+
+    def _read(self, dataset: Any, outcome: Outcome) -> Array:
+        """Return the noisy values of an output; a run that is given them returns it again."""
+        values = self.read_off.values(outcome)
+        if values is None:
+            raise self._broken("an output has another form than those that were traced")
+        if not _same_but_for_rounding(self._forced(dataset, values)[1], outcome):
+            raise self._broken("what it returns does not follow from its noisy values")
+        return values
+
+    def privacy_loss(self, transcripts: Array, pair: Pair[Any]) -> Array:
+        """Return the losses of transcripts, shape ``(R,)``."""
+        rows = transcripts.reshape(len(transcripts), -1)
+        with self._patched():
+            return np.array([self._loss(row, pair) for row in rows])
+
+    def _loss(self, values: Array, pair: Pair[Any]) -> float:
+        own, other = self._both(values, pair)
+        self._require_bounded(own, other)
+        steps = zip(self._split(values), own, other, strict=True)
+        return sum(LAWS[a.kind].loss(v, a.located, b.located) for v, a, b in steps)
+
+    def _both(self, values: Array, pair: Pair[Any]) -> tuple[list[Meeting], list[Meeting]]:
+        """Return the meetings of both runs that are given these noisy values."""
+        (own, one), (other, another) = (
+            self._forced(data, values) for data in (pair.dataset, pair.neighbour)
+        )
+        self._require(one, another, values)
+        return own, other
+
+    def uniform_residuals(self, transcripts: Array, dataset: Any) -> Array:
+        """Return the noise of transcripts as uniforms, shape ``(R, k)``."""
+        rows = transcripts.reshape(len(transcripts), -1)
+        with self._patched():
+            return np.stack([self._uniforms(row, dataset) for row in rows])
+
+    def _uniforms(self, values: Array, dataset: Any) -> Array:
+        meetings, _ = self._forced(dataset, values)
+        steps = zip(self._split(values), meetings, strict=True)
+        return np.concatenate([LAWS[a.kind].uniforms(v, a.located).ravel() for v, a in steps])
+
+    def sample_tilted(
+        self, pair: Pair[Any], tilt: float, trials: int, rng: Generator
+    ) -> TiltedSample:
+        """Return transcripts drawn tilted in lock-step, with their losses and weights."""
+        with self._patched():
+            rows = [self._tilted(pair, tilt, rng) for _ in range(trials)]
+        values, losses, log_mgf = zip(*rows, strict=True)
+        return TiltedSample(np.stack(values), np.array(losses), np.array(log_mgf), tilt)
+
+    def _tilted(self, pair: Pair[Any], tilt: float, rng: Generator) -> tuple[Array, float, float]:
+        drawn, sums = list[Array](), np.zeros(2)
+
+        def decide(own: Meeting, other: Meeting) -> Array:
+            value, loss, log_mgf = draw_tilted(own.kind, own.located, other.located, tilt, rng)
+            drawn.append(value)
+            sums[:] += loss, log_mgf
+            return value
+
+        data = pair.dataset, pair.neighbour
+        seed = int(rng.integers(2**63))
+        traces = run_in_lockstep(self.calling.one, data, seed, decide, self.located)
+        for trace in traces:
+            self._require_followed(trace)
+        self._require_bounded(*(trace.meetings for trace in traces))
+        values = np.concatenate([one.ravel() for one in drawn])
+        one, other = (self._outcome(trace) for trace in traces)
+        self._require(one, other, values)
+        return values, float(sums[0]), float(sums[1])
+
+    def log_mgf_bounds(self, pair: Pair[Any], tilt: float) -> tuple[float, float]:
+        """Return 0 and what the bounds on movements allow, infinite where none was read."""
+        if self.movements is None:
+            return 0.0, np.inf
+        moved = [
+            LAWS[one.kind].log_mgf_bound(
+                (one.norms.l2 if one.kind == "normal" else one.norms.l1) / one.scale, tilt
+            )
+            for one in self.movements.movements
+        ]
+        return 0.0, sum(moved)
+
+    def loss_bounds(self, transcript: Array, pair: Pair[Any]) -> tuple[float, float]:
+        """Return doubles between which a loss lies, centres and scales being the doubles they are.
+
+        Raises
+        ------
+        MechanismError
+            The noisy values are none of this law.
+        """
+        values = transcript.ravel()
+        with self._patched():
+            own, other = self._both(values, pair)
+        return ends(lambda: self._enclosed(values, own, other))
+
+    def _enclosed(self, values: Array, own: Sequence[Meeting], other: Sequence[Meeting]) -> Real:
+        total = Real(0.0)
+        for v, a, b in zip(self._split(values), own, other, strict=True):
+            total = total + LAWS[a.kind].enclosed_loss(v, a.located, b.located)
+        return total
+
+    # Runs
+
+    def _patched(self) -> Any:
+        return patching.patched(self.calling.function)
+
+    def _split(self, values: Array) -> Iterator[Array]:
+        for part, (_, _, shape) in zip(self._parts, self.keys, strict=True):
+            yield values[part].reshape(shape)
+
+    def _forced(self, dataset: Any, values: Array) -> tuple[list[Meeting], Outcome]:
+        """Return the meetings and the output of a run that is given its noisy values."""
+        trace = forced(self.calling.one, dataset, list(self._split(values)), self.located)
+        self._require_followed(trace)
+        return trace.meetings, self._outcome(trace)
+
+    def _outcome(self, trace: Trace) -> Outcome:
+        try:
+            return Outcome.of(trace.run.value, trace.run.error)
+        except NoLaw as error:
+            raise self._broken(str(error)) from error
+
+    def _require_followed(self, trace: Trace) -> None:
+        reason = unlawful(trace)
+        if reason is not None:
+            raise self._broken(f"{reason.place} {reason.reason}")
+        if tuple(one.key for one in trace.meetings) != self.keys:
+            raise self._broken("noise meets values in another order, or elsewhere")
+
+    def _require_bounded(self, own: Sequence[Meeting], other: Sequence[Meeting]) -> None:
+        """Refuse runs in which a centre moves further than the code seemed to say."""
+        if self.movements is None:
+            return
+        for bound, a, b in zip(self.movements.movements, own, other, strict=True):
+            scales = a.located.scale, b.located.scale
+            least = min(float(one.min(initial=np.inf)) for one in scales)
+            most = bound.norms.l2 if bound.kind == "normal" else bound.norms.l1
+            if moved(a, b) > most * (1 + 1e-6) + 1e-12 or least < bound.scale * (1 - 1e-12):
+                raise self._broken(f"{bound.place} moves further than its code allows")
+
+    def _require(self, one: Outcome, other: Outcome, values: Array) -> None:
+        if not _same(one, other):
+            raise self._broken("data reach the output past the noise")
+        if not self.read_off.agrees(one, values):
+            raise self._broken("the output does not tell the noisy values")
+
+    def _broken(self, reason: str) -> MechanismError:
+        name = getattr(self.calling.function, "__name__", type(self.calling.function).__name__)
+        return MechanismError(f"mechanism {name}: the law that was read does not hold: {reason}")
+
+
+def moved(own: Meeting, other: Meeting) -> float:
+    """Return how far a centre moved, in the norm of its noise."""
+    shift = other.located.centre - own.located.centre
+    return float(np.linalg.norm(shift) if own.kind == "normal" else np.abs(shift).sum())
+
+
+def _profile(runs: Sequence[tuple[Trace, Trace]]) -> tuple[Profile, ...]:
+    """Return each noisy value's movement over runs."""
+    met = [list(zip(one.meetings, other.meetings, strict=True)) for one, other in runs]
+    return tuple(_profile_of(pairs) for pairs in zip(*met, strict=True))
+
+
+def _profile_of(pairs: Sequence[tuple[Meeting, Meeting]]) -> Profile:
+    divergences = [LAWS[a.kind].divergence(a.located, b.located) for a, b in pairs]
+    return Profile(
+        scale=min(float(a.located.scale.min(initial=np.inf)) for a, _ in pairs),
+        moved=max(moved(a, b) for a, b in pairs),
+        divergence=float(np.mean(divergences)),
+    )
+
+
+def _same(one: Outcome, other: Outcome) -> bool:
+    return one.fixed == other.fixed and np.array_equal(one.numbers, other.numbers, equal_nan=True)
+
+
+def _same_but_for_rounding(one: Outcome, other: Outcome) -> bool:
+    """Return whether a run returned what another did, but for what reading values off changed."""
+    if one.fixed != other.fixed or one.numbers.shape != other.numbers.shape:
+        return False
+    size = np.abs(other.numbers)
+    close = 100 * CLOSE * np.maximum(size, 1e-3 * size.max(initial=0.0)) + 1e-300
+    return bool((np.abs(one.numbers - other.numbers) <= close).all())
+
+
+def forced(
+    function: Callable[[Any, Any], Any],
+    dataset: Any,
+    values: Sequence[Array],
+    located: Sequence[bool],
+) -> Trace:
+    """Return a run on a dataset whose noisy values are given."""
+    left = iter(values)
+
+    def meet(meeting: Meeting) -> Array:
+        value = next(left, None)
+        if value is None or value.shape != meeting.located.centre.shape:
+            raise state.refuse("noise meets more values than before, or others")
+        return value
+
+    state = LawState(0, meet, located)
+    run = recorder.record(state, function, dataset, primitives.generator())
+    return Trace(run, state.meetings, state.refusal, list(located))
+
+
+def unlawful(trace: Trace) -> NoLawFound | None:
+    """Return why a run has no law that is read, None if it has one."""
+    run = trace.run
+    if trace.refusal is not None:
+        return NoLawFound(place=trace.refusal[0], reason=trace.refusal[1])
+    others = [one for one in run.calls if one.kind not in LAWS]
+    if others:
+        return NoLawFound(place=others[0].place, reason=f"draws with {others[0].name}")
+    if run.error is not None:
+        return NoLawFound(place="the function", reason=f"raises {run.error}")
+    if run.seeds:
+        return NoLawFound(place=run.seeds[0][1], reason="gives a generator a seed of its own")
+    if run.elsewhere:
+        return NoLawFound(place="another thread", reason="draws")
+    if run.copied:
+        return NoLawFound(place="the function", reason="copies a generator")
+    return None
+
+
+# Reading
+
+
+def read_law(calling: Calls, pair: Pair[Any], rng: Generator) -> TracedLaw | NoLawFound:
+    """Return a function with the law that is read from runs of it, or why there is none.
+
+    Parameters
+    ----------
+    calling
+        The function, and how it is called.
+    pair
+        The datasets that are looked at.
+    rng
+        Of the noisy values of these runs.
+    """
+    with patching.patched(calling.function):
+        located = _located(calling, pair, rng)
+        first = _learning_run(calling, pair, rng, located)
+        if isinstance(first, NoLawFound):
+            return first
+        runs, keys = [first], tuple(one.key for one in first[0].meetings)
+        for _ in range(runs_to_learn(first[1], first[2]) - 1):
+            run = _learning_run(calling, pair, rng, located)
+            if isinstance(run, NoLawFound):
+                return run
+            if tuple(one.key for one in run[0].meetings) != keys:
+                return NoLawFound(place="the function", reason="noise meets other values each run")
+            runs.append(run)
+    read_off = learn([one[1] for one in runs], [one[2] for one in runs])
+    if read_off is None:
+        return NoLawFound(place="the output", reason="does not determine the noisy values")
+    movements = read_movement_bounds(calling.one, pair.dataset, pair.neighbour)
+    return TracedLaw(
+        calling,
+        keys,
+        tuple(first[0].located),
+        read_off,
+        _matching(movements, first[0].meetings),
+        _profile([(one, other) for one, _, _, other in runs]),
+    )
+
+
+def _located(calling: Calls, pair: Pair[Any], rng: Generator) -> list[bool]:
+    """Return which calls of primitives are given a location that is not 0 on both datasets.
+
+    A run on either dataset alone shows it: a count that is 0 on one of them is a centre there, too.
+    """
+    found = list[bool]()
+    for data in (pair.dataset, pair.neighbour):
+        state = LawState(0, lambda meeting: draw_value(meeting, rng))
+        recorder.record(state, calling.one, data, primitives.generator())
+        longer = max(len(found), len(state.located))
+        sides = (one + [False] * (longer - len(one)) for one in (found, state.located))
+        found = [a or b for a, b in zip(*sides, strict=True)]
+    return found
+
+
+def _learning_run(
+    calling: Calls, pair: Pair[Any], rng: Generator, located: Sequence[bool]
+) -> tuple[Trace, Outcome, Array, Trace] | NoLawFound:
+    """Return a run on the dataset, its output and noisy values, and the run on the neighbour."""
+    drawn = list[Array]()
+
+    def decide(own: Meeting, other: Meeting) -> Array:
+        drawn.append(draw_value(own if len(drawn) % 2 else other, rng))
+        return drawn[-1]
+
+    data = pair.dataset, pair.neighbour
+    traces = run_in_lockstep(calling.one, data, int(rng.integers(2**63)), decide, located)
+    for trace in traces:
+        if (reason := unlawful(trace)) is not None:
+            return reason
+    one, other = traces
+    if [a.key for a in one.meetings] != [a.key for a in other.meetings]:
+        return NoLawFound(place="the function", reason="data decide where noise is added")
+    try:
+        outcome, another = (Outcome.of(trace.run.value, None) for trace in traces)
+    except NoLaw:
+        return NoLawFound(place="the output", reason="holds a draw by itself")
+    if not _same(outcome, another):
+        return NoLawFound(place="the output", reason="data reach it past the noise")
+    if not drawn or sum(value.size for value in drawn) > _LONGEST:
+        return NoLawFound(place="the function", reason="has no noise, or too much to follow")
+    return one, outcome, np.concatenate([value.ravel() for value in drawn]), other
+
+
+def _matching(
+    found: MovementBounds | Refusal, meetings: Sequence[Meeting]
+) -> MovementBounds | None:
+    """Return bounds on movements if they are of the same noisy values, else None."""
+    if isinstance(found, Refusal) or len(found.movements) != len(meetings):
+        return None
+    for bound, met in zip(found.movements, meetings, strict=True):
+        same = (bound.kind, bound.place, bound.shape) == met.key
+        if not same or bound.scale > float(met.located.scale.min(initial=np.inf)) * (1 + 1e-12):
+            return None
+    return found

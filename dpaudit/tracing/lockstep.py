@@ -1,0 +1,138 @@
+"""A function run on both datasets of a pair at once, with the same noisy values in both runs.
+
+The neighbour's run is a thread, and one of the two runs at a time: where noise meets a value on the
+dataset, the other goes on to its own meeting. Then both centres are known, one noisy value is
+decided, and both runs go on from it.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dpaudit._typing import Array
+from dpaudit.freezing import primitives, recorder
+from dpaudit.freezing.recorder import Run
+from dpaudit.tracing.draws import LawState, Meeting
+
+Function = Callable[[Any, Any], Any]
+Decide = Callable[[Meeting, Meeting], Array]
+
+
+class _Stop(BaseException):
+    """Ends a run whose partner went another way."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What a run came to: its result, its meetings, and why it has no law, if so."""
+
+    run: Run
+    meetings: list[Meeting]
+    refusal: tuple[str, str] | None
+    located: list[bool]
+
+
+class _Partner:
+    """The run on the neighbour, which waits wherever its noise meets a value."""
+
+    def __init__(self, function: Function, data: Any, seed: int, located: Sequence[bool]) -> None:
+        self.seed, self.located = seed, located
+        self.go, self.back = threading.Lock(), threading.Lock()  # each passed on, never shared
+        self.go.acquire()
+        self.back.acquire()
+        self.meeting: Meeting | None = None
+        self.answer: Any = None
+        self.trace: Trace | None = None
+        self.state: LawState | None = None
+        self.thread = threading.Thread(target=self._run, args=(function, data), daemon=True)
+        self.thread.start()
+
+    def _run(self, function: Function, data: Any) -> None:
+        self.go.acquire()
+        self.state = LawState(self.seed, self._wait, self.located)
+        self.trace = _trace(self.state, function, data)
+        self.meeting = None
+        self.back.release()
+
+    def _wait(self, meeting: Meeting) -> Any:
+        self.meeting = meeting
+        self.back.release()
+        self.go.acquire()
+        if isinstance(self.answer, _Stop):
+            raise self.answer
+        return self.answer
+
+    def go_on(self, answer: Any) -> Meeting | None:
+        """Let it go on from its last meeting, and return its next one; None at its end."""
+        self.answer = answer
+        recorder.switch_to(self.state)
+        self.go.release()
+        self.back.acquire()
+        return self.meeting
+
+    def end(self, answer: Any) -> Trace:
+        """Let it go on to its end; a further meeting stops it."""
+        if self.trace is None and self.go_on(answer) is not None:
+            assert self.state is not None
+            self.state.refusal = self.state.refusal or _ELSEWHERE
+            while self.go_on(_Stop()) is not None:  # code that catches everything meets it again
+                pass
+        self.thread.join()
+        assert self.trace is not None
+        return self.trace
+
+
+_ELSEWHERE = "the function", "adds noise in another order, or elsewhere, on the other dataset"
+
+
+def _trace(state: LawState, function: Function, data: Any) -> Trace:
+    run = recorder.record(state, function, data, primitives.generator())
+    return Trace(run, state.meetings, state.refusal, state.located)
+
+
+def run_in_lockstep(
+    function: Function,
+    data: tuple[Any, Any],
+    seed: int,
+    decide: Decide,
+    located: Sequence[bool] = (),
+) -> tuple[Trace, Trace]:
+    """Run a function on both datasets of a pair, each noisy value decided once for both.
+
+    Parameters
+    ----------
+    function
+        Of a dataset and a generator. Its primitives are replaced already.
+    data
+        The two datasets.
+    seed
+        Of draws of which no law is read.
+    decide
+        Returns the noisy value of two meetings, the dataset's and the neighbour's.
+    located
+        Of each call of a primitive, whether its noise meets the location that it is given.
+    """
+    partner = _Partner(function, data[1], seed, located)
+    answer: list[Any] = [None]
+
+    def meet(meeting: Meeting) -> Array:
+        other = partner.go_on(answer[0]) if partner.trace is None else None
+        recorder.switch_to(state)
+        if other is None or other.key != meeting.key:
+            raise state.refuse_for(_ELSEWHERE)
+        value = decide(meeting, other)
+        answer[0] = value
+        return value
+
+    state = LawState(seed, meet, located)
+    with warnings.catch_warnings():  # two runs that catch their own leave filters of either
+        try:
+            own = _trace(state, function, data[0])
+        finally:
+            other = partner.end(answer[0])
+            recorder.switch_to(None)
+    return own, other

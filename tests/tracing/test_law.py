@@ -1,0 +1,382 @@
+"""Laws that are read from code: exact losses, what breaks them, and audits with them."""
+
+import math
+import threading
+import warnings
+
+import numpy as np
+import pytest
+from scipy.stats import kstest, norm
+
+import dpaudit
+from dpaudit.errors import InvalidArgument, MechanismError
+from dpaudit.execution import Executor
+from dpaudit.laws.isolated import Isolation
+from dpaudit.laws.observed import as_mechanism
+from dpaudit.neighbours import REPLACE_RECORD, Pair
+from dpaudit.tracing.determined import Outcome, learn
+from dpaudit.tracing.law import NoLawFound, TracedLaw, read_law
+from dpaudit.tracing.steps import LAWS, Located, draw_tilted
+
+HERE = {"isolation": Isolation(in_process=True), "executor": Executor(workers=1)}
+PAIR = Pair(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 5.0]), REPLACE_RECORD)
+
+
+def read(function, pair=PAIR, seed=0):
+    return read_law(as_mechanism(function).calls, pair, np.random.default_rng(seed))
+
+
+# One noisy value
+
+
+@pytest.mark.parametrize("kind", LAWS)
+@pytest.mark.parametrize("tilt", [0.0, 0.7, 4.0])
+@pytest.mark.parametrize("apart", [-2.0, 0.3, 1.5])
+def test_tilted_draws_have_the_density_that_they_are_weighed_with(kind, tilt, apart):
+    own = Located(np.full(20_000, 1.0), np.full(20_000, 0.5))
+    other = Located(own.centre + apart * 0.5, own.scale)
+    value, _, log_mgf = draw_tilted(kind, own, other, tilt, np.random.default_rng(1))
+    grid = np.linspace(-30, 32, 400_001)
+    law = LAWS[kind]
+    p, q = (law.log_density((grid - one.centre[0]) / 0.5) for one in (own, other))
+    density = np.exp((1 + tilt) * p - tilt * q)
+    mass = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2 * np.diff(grid))])
+    scale = np.trapezoid(np.exp(p), grid)
+    assert log_mgf / 20_000 == pytest.approx(math.log(mass[-1] / scale), abs=1e-6)
+    assert kstest(value, lambda x: np.interp(x, grid, mass / mass[-1])).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("kind", LAWS)
+def test_no_sum_of_moments_exceeds_that_of_the_whole_movement(kind):
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        parts = rng.exponential(size=rng.integers(1, 6))
+        whole = parts.sum() if kind == "laplace" else np.linalg.norm(parts)
+        tilt = rng.exponential() * 3
+        each = sum(LAWS[kind].log_mgf_bound(part, tilt) for part in parts)
+        assert each <= LAWS[kind].log_mgf_bound(whole, tilt) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("kind", LAWS)
+def test_losses_are_enclosed_where_they_are(kind):
+    rng = np.random.default_rng(2)
+    own, other = (Located(rng.normal(size=3), rng.exponential(size=3) + 0.1) for _ in range(2))
+    value = rng.normal(size=3)
+    loss = LAWS[kind].loss(value, own, other)
+    assert float(LAWS[kind].enclosed_loss(value, own, other)) == pytest.approx(loss, rel=1e-12)
+    assert LAWS[kind].loss(value, other, own) == pytest.approx(-loss, rel=1e-12)
+
+
+def test_scales_that_differ_are_drawn_as_they_are():
+    own, other = Located(np.zeros(1), np.ones(1)), Located(np.zeros(1), np.full(1, 2.0))
+    value, loss, log_mgf = draw_tilted("normal", own, other, 3.0, np.random.default_rng(0))
+    expected = norm.logpdf(value[0]) - norm.logpdf(value[0], scale=2.0)
+    assert (loss, log_mgf) == pytest.approx((expected, 3 * expected))
+
+
+# Whole runs
+
+
+def corrections(data, rng):
+    w, out = 0.0, []
+    for _ in range(4):
+        g = (w - data).mean() + rng.laplace(scale=2.0)
+        w -= 0.9 * g
+        out.append(g)
+    return np.array(out)
+
+
+def states(data, rng):
+    w, path = np.zeros(2), []
+    for _ in range(3):
+        g = np.clip(data[:, None] - w, -1, 1).mean(axis=0)
+        w = w + 0.5 * (g + rng.normal(size=2))
+        path.append(w.copy())
+    return {"path": path, "rounds": 3}
+
+
+def count(data, rng):
+    return rng.laplace((data > 4).sum(), 0.5) + 0.0
+
+
+def in_parts(data, rng):
+    noise = rng.normal(0, 2, size=2)
+    return [data.sum() + noise[0], data.mean() - noise[1]]
+
+
+def in_place(data, rng):
+    out = np.array([data.sum(), data.mean()])
+    out += rng.laplace(scale=[1.0, 3.0])
+    return out
+
+
+LOSSES = {
+    "corrections": (corrections, lambda v, means: _laplace(v, means, 2.0)),
+    "states": (states, None),
+    "count": (count, lambda v, _: (np.abs(v - 1) - np.abs(v)).sum() / 0.5),
+    "in parts": (
+        in_parts,
+        lambda v, means: (
+            ((v[0] - 6) ** 2 - (v[0] - 3) ** 2 + (v[1] - 2) ** 2 - (v[1] - 1) ** 2) / 8
+        ),
+    ),
+    "in place": (in_place, lambda v, means: abs(v[0] - 6) - abs(v[0] - 3) + _third(v[1])),
+}
+
+
+def _third(value):
+    return (abs(value - 2) - abs(value - 1)) / 3
+
+
+def _laplace(values, means, scale):
+    w, loss = 0.0, 0.0
+    for v in values:
+        one, other = (abs(v - (w - mean)) for mean in means)
+        loss += (other - one) / scale
+        w -= 0.9 * v
+    return loss
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_losses_are_those_of_the_law_written_down(name):
+    function, written = LOSSES[name]
+    law = read(function)
+    assert isinstance(law, TracedLaw), law
+    values = law.sample(PAIR.dataset, 20, np.random.default_rng(3))
+    losses = law.privacy_loss(values, PAIR)
+    if written is not None:
+        assert losses == pytest.approx([written(v, (1.0, 2.0)) for v in values], rel=1e-9)
+    tilted = law.sample_tilted(PAIR, 1.5, 20, np.random.default_rng(4))
+    again = law.privacy_loss(tilted.transcripts, PAIR)
+    assert tilted.privacy_loss == pytest.approx(again, rel=1e-9)
+    assert (tilted.log_mgf <= law.log_mgf_bounds(PAIR, 1.5)[1] * (1 + 1e-9)).all()
+    low, high = law.loss_bounds(values[0], PAIR)
+    assert low - 1e-9 <= losses[0] <= high + 1e-9
+    assert high - low < 1e-9
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_what_untouched_calls_return_has_the_law_that_was_read(name):
+    law = read(LOSSES[name][0])
+    values = law.sample(PAIR.dataset, 300, np.random.default_rng(5))
+    uniform = law.uniform_residuals(values, PAIR.dataset)
+    assert kstest(uniform.ravel(), "uniform").pvalue > 1e-4
+
+
+def test_a_count_of_nothing_is_a_centre_as_well():
+    law = read(count)
+    assert law.located == (True,)
+    assert law.movements is None or law.movements.movements[0].norms.l1 == pytest.approx(1.0)
+
+
+def test_noise_of_a_known_place_is_named_with_what_it_moves():
+    law = read(corrections)
+    assert {place for _, place, _ in law.keys} == {f"test_law.py:{_line()} in corrections"}
+    assert [one.scale for one in law.profile] == [2.0] * 4
+    assert [one.moved for one in law.profile] == pytest.approx([1.0] * 4)
+
+
+def _line():
+    return corrections.__code__.co_firstlineno + 3
+
+
+# What has no law
+
+
+kept = []
+
+
+def once_in_a_thread(data, rng):
+    found = []
+    thread = threading.Thread(target=lambda: found.append(rng.normal()))
+    thread.start()
+    thread.join()
+    return data.sum() + found[0]
+
+
+def cached(data, rng):
+    if len(kept) < 3:
+        kept.append(rng.normal())
+    return data.sum() + kept[0] + rng.normal()
+
+
+def on_one_side(data, rng):
+    if data.sum() > 5:
+        rng.normal()
+        return 1.0 + rng.normal()
+    return 1.0 + rng.normal()
+
+
+def a_different_order(data, rng):
+    a, b = data.sum(), data.mean()
+    return [a + rng.normal(), b + rng.laplace()] if a > 5 else [b + rng.laplace(), a + rng.normal()]
+
+
+REFUSED = {
+    "past the noise": (lambda x, rng: (x.sum() + rng.normal(), x.max()), "past the noise"),
+    "no noise": (lambda x, rng: 1.0, "no noise"),
+    "last digits": (lambda x, rng: x.sum() + rng.normal() + 1e-14 * x[2], "past the noise"),
+    "twice": (lambda x, rng: [x.sum() + (z := rng.normal()), x.mean() + z], "used twice"),
+    "broadcast": (lambda x, rng: x + rng.normal(), "used twice"),
+    "looked at": (lambda x, rng: x.sum() + abs(rng.normal()), "by itself"),
+    "as an array": (lambda x, rng: x.sum() + np.asarray(rng.normal(size=2)), "by itself"),
+    "two draws": (lambda x, rng: x.sum() + (rng.normal() + rng.normal()), "sum of draws"),
+    "a coin": (lambda x, rng: x.sum() + rng.normal() if rng.random() < 0.5 else 0.0, "random"),
+    "rounded": (lambda x, rng: round(x.sum() + rng.normal()), "does not determine"),
+    "only the larger": (lambda x, rng: max(x.sum() + rng.normal(), rng.normal() + 0), "determine"),
+    "the noise": (lambda x, rng: [x.sum() + rng.normal(), rng.normal()], "a draw by itself"),
+    "a seed": (lambda x, rng: x.sum() + np.random.default_rng(1).normal(), "seed"),
+    "a thread": (once_in_a_thread, "draws"),
+    "raises": (lambda x, rng: 1 / 0 + rng.normal(), "ZeroDivisionError"),
+    "one side": (on_one_side, "other"),
+    "another order": (a_different_order, "other"),
+    "no scale": (lambda x, rng: x.sum() + 0.0 * rng.normal(), "scale"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_breaks_a_condition_is_refused_with_its_reason(name):
+    function, reason = REFUSED[name]
+    found = read(function)
+    assert isinstance(found, NoLawFound), found
+    assert reason in found.reason
+
+
+def test_a_refusal_names_the_line():
+    found = read(lambda x, rng: x.sum() + abs(rng.normal()))
+    assert found.place.startswith("test_law.py:")
+
+
+def test_filters_of_warnings_are_as_they_were():
+    before = list(warnings.filters)
+    read(states)
+    assert warnings.filters == before
+
+
+def test_no_thread_is_left():
+    before = threading.active_count()
+    read(on_one_side)
+    read(states)
+    assert threading.active_count() == before
+
+
+def leaks_where_rare(data, rng):
+    value = data.sum() + rng.normal()
+    return value if value > -4 else value + data[2] * 1e-3
+
+
+def test_a_law_that_later_runs_break_is_an_error():
+    law = read(leaks_where_rare)
+    assert isinstance(law, TracedLaw), law
+    with pytest.raises(MechanismError, match="does not hold: data reach the output"):
+        law.sample_tilted(PAIR, 3.0, 20, np.random.default_rng(0))
+
+
+# Values read off outputs
+
+
+def test_values_are_read_off_where_they_stand():
+    rng = np.random.default_rng(0)
+    values = [rng.normal(size=2) for _ in range(5)]
+    outcomes = [Outcome(("a",), np.array([v[1], 3.0, v[0], v[1]])) for v in values]
+    found = learn(outcomes, values)
+    assert found is not None
+    assert found.places.tolist() == [2, 0]
+
+
+def test_values_are_read_off_running_sums_and_not_off_squares():
+    rng = np.random.default_rng(0)
+    values = [rng.normal(size=3) for _ in range(20)]
+    sums = [Outcome(("a",), np.cumsum(v)) for v in values]
+    found = learn(sums, values)
+    assert found is not None
+    assert all(found.agrees(*one) for one in zip(sums, values, strict=True))
+    assert not found.agrees(sums[0], values[0] + [0, 1e-6, 0])
+    assert learn([Outcome(("a",), v**2) for v in values], values) is None
+    assert learn([Outcome(("a",), v[:2]) for v in values], values) is None
+    assert learn([Outcome((str(n),), v) for n, v in enumerate(values)], values) is None
+
+
+# Audits
+
+
+def descent(data, rng):
+    """Ten noisy gradient steps, of which noise is scaled for half the movement."""
+    w, path = np.zeros(2), []
+    for _ in range(10):
+        g = w - data
+        g = g / np.maximum(1, np.linalg.norm(g, axis=1, keepdims=True))
+        w = w - 0.5 * (g.mean(axis=0) + 0.766 * rng.standard_normal(2))
+        path.append(w.copy())
+    return np.array(path)
+
+
+def far_apart(n=10):
+    one = np.zeros((n, 2))
+    one[0], other = (50.0, 0.0), one.copy()
+    other[0] = (-50.0, 0.0)
+    return one, other
+
+
+@pytest.mark.slow
+def test_a_loop_is_enclosed_and_the_report_says_by_what_law():
+    result = dpaudit.audit(
+        descent, *far_apart(), epsilon=2.0, delta=1e-5, trials=2000, estimator="exact-loss", **HERE
+    )
+    assert result.verdict == "refuted"
+    assert 3.45 <= result.lower <= 3.511 <= result.upper <= 3.56
+    (line,) = result.law.lines
+    assert (line.noise, line.values, line.scale) == ("normal", 10, 0.766)
+    assert line.bound == pytest.approx(0.2, rel=1e-3)
+    assert sum(entry.alpha for entry in result.budget) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("epsilon", [3.0, pytest.param(1.0, marks=pytest.mark.slow)])
+def test_one_release_is_enclosed_at_delta_zero(epsilon):
+    result = dpaudit.audit(
+        count, PAIR.dataset, PAIR.neighbour,
+        epsilon=epsilon, trials=200, estimator="exact-loss", **HERE,
+    )  # fmt: skip
+    assert result.verdict == ("refuted" if epsilon < 2 else "not refuted")
+    assert result.lower == pytest.approx(2.0, abs=1e-9)
+    assert result.lower <= 2.0
+    assert result.law is not None
+
+
+def test_no_law_is_an_error_that_names_the_line():
+    with pytest.raises(InvalidArgument, match=r"no law can be read .*test_law\.py:.*used twice"):
+        dpaudit.audit(
+            REFUSED["twice"][0], PAIR.dataset, PAIR.neighbour,
+            epsilon=1.0, trials=200, estimator="exact-loss", **HERE,
+        )  # fmt: skip
+
+
+def careful_when_watched(data, rng):
+    noise = rng.laplace()
+    return data.sum() if type(noise) is float else data.sum() + noise
+
+
+def careless_when_watched(data, rng):
+    noise = rng.laplace()
+    return data.sum() + noise if type(noise) is float else 10 * data.sum() + noise
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("function", [careful_when_watched, careless_when_watched])
+def test_code_that_knows_that_it_is_watched_gets_no_law(function):
+    result = dpaudit.audit(
+        function, np.array([0.0, 1.0]), np.array([0.0, 0.5]),
+        epsilon=50.0, trials=200, estimator="exact-loss", **HERE,
+    )  # fmt: skip
+    assert result.law is None
+    assert result.upper is None
+    assert result.lower <= 1 or function is careful_when_watched
+    assert any("No exact losses" in note for note in result.notes)
+
+
+def test_outputs_that_are_observed_in_parts_get_no_law():
+    with pytest.raises(InvalidArgument, match="observed"):
+        dpaudit.audit(
+            count, PAIR.dataset, PAIR.neighbour, observe="warnings",
+            epsilon=1.0, trials=200, estimator="exact-loss", **HERE,
+        )  # fmt: skip
