@@ -129,7 +129,8 @@ def audit(
     seed
         The only source of randomness: one seed, one result.
     estimator
-        ``auto``, ``exact-loss`` or ``event``.
+        ``auto``, ``exact-loss`` or ``event``. ``exact-loss`` reads the law of plain code from runs
+        of it (docs/laws.md), and is refused with the line that has none.
     distinguisher
         The only one whose score an event may use; by default all that work on the mechanism.
     until_refuted

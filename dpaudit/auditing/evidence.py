@@ -8,6 +8,7 @@ from typing import Literal
 from dpaudit.estimation.event import ScoreCounts
 from dpaudit.estimation.model_based import ModelBased
 from dpaudit.estimation.self_check import SelfCheck
+from dpaudit.report.law import ReadLaw
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,6 +180,8 @@ class Evidence:
         The event whose counts carry the bound, where one does.
     bins
         The counts that carry a bound on a divergence.
+    law
+        The law that was read from the code, where one was.
     """
 
     lower: float
@@ -206,6 +209,7 @@ class Evidence:
     cap: float | None = None
     carrying: CarryingEvent | None = None
     bins: BinCounts | None = None
+    law: ReadLaw | None = None
 
     @property
     def trusted(self) -> bool:

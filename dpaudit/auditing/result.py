@@ -177,6 +177,7 @@ def privacy_result(
         bin_counts=_bin_counts(evidence),
         pair_search=pair_search,
         unvarying=case.unvarying,
+        law=evidence.law,
         notes=[*([] if refuted else carried), *case.notes, *evidence.notes],
         counts=evidence.counts,
         unit=evidence.unit,

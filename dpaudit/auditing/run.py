@@ -22,6 +22,7 @@ import dpaudit.auditing.outcomes as outcomes
 import dpaudit.auditing.repeating as repeating
 import dpaudit.auditing.sameness as sameness
 import dpaudit.auditing.shrinking as shrinking
+import dpaudit.auditing.traced as traced
 import dpaudit.auditing.witness as witness
 import dpaudit.auditing.worst_pair as worst_pair
 import dpaudit.extension.registry as registry
@@ -463,6 +464,8 @@ def _privacy_evidence(
         return sequential_audit.until_refuted(case, drawer, trials, alpha, settings.distinguisher)
     if case.currency is not None and case.currency.orders:
         return divergence.divergence(case, drawer, trials, alpha, settings.distinguisher)
+    if settings.estimator == "exact-loss" and traced.is_code(case.mechanism):
+        return traced.losses_of_code(case, drawer, trials, alpha, settings.distinguisher)
     if not _from_losses(case, settings):
         return black_box.event(case, drawer, trials, alpha, settings.distinguisher)
     if settings.distinguisher is not None:
@@ -485,6 +488,8 @@ def _refuse_of_a_curve(settings: Settings) -> None:
 def _from_losses(case: PrivacyCase, settings: Settings) -> bool:
     """Return whether exact losses are used; refuse them where the law is not known."""
     tiltable = isinstance(case.mechanism, Tiltable)
+    if traced.is_code(case.mechanism):
+        return False
     if settings.estimator == "exact-loss" and not tiltable:
         given = Shown("exact-loss")
         expected = "event: the law of these outputs is not known, or cannot be drawn tilted"

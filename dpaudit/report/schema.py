@@ -24,6 +24,7 @@ from pydantic_core import core_schema
 from dpaudit.execution import available_cores
 from dpaudit.formats import SCHEMAS
 from dpaudit.report.counts import BinCounts, Document, Probability, ScoreCounts, WealthPath
+from dpaudit.report.law import ReadLaw
 from dpaudit.report.views import (
     draw_figure,
     render_latex,
@@ -307,6 +308,7 @@ class Result(Document):
     smallest_pair: SmallestPair | None = Field(
         default=None, description="Of a refutation from outputs alone, if one was found."
     )
+    law: ReadLaw | None = Field(default=None, description="Read from the code; null if none was.")
     unvarying: bool = Field(
         default=False, description="Whether no part of the outputs varied at first."
     )

@@ -14,7 +14,6 @@ from tests.tracing.corpus_views import VIEWS
 # What one run on bounded arrays cannot see, and whoever believes its bounds has to check: that
 # calls do not differ, and that one that is not watched does the same.
 NOT_SEEN = {"scale_of_a_counter", "careful_when_watched"}
-MISSED = {"noise_returned_beside": "the draw itself is returned beside the sum that it hides"}
 
 
 def is_asked(case):
@@ -44,12 +43,7 @@ def epsilon_of_bounds(bounds, delta):
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=pytest.mark.xfail(reason=MISSED[name], strict=False))
-        if name in MISSED
-        else name
-        for name in ASKED
-    ],
+    list(ASKED),
 )
 def test_a_bound_is_not_below_what_is_true(name):
     case = ASKED[name]

@@ -1,0 +1,33 @@
+"""A law that was read from code, in a report: where noise meets data, and where it leaks."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from dpaudit.report.counts import Document
+
+
+class NoisyLine(Document):
+    """The noisy values that a line of the source forms in a run.
+
+    Numbers are of the pair that was audited, the largest over a few runs, and have four digits.
+    """
+
+    place: str
+    noise: str = Field(description="The law of the noise: normal or laplace.")
+    values: int = Field(description="How many such values a run forms there.")
+    scale: float = Field(description="The least of the noise.")
+    moved: float = Field(
+        description="How far a centre moves: Euclidean for normal noise, the sum of sizes for "
+        "laplace noise."
+    )
+    bound: float | None = Field(
+        description="How far it can move after every history, where the code says so."
+    )
+    share: float = Field(description="Of the expected privacy loss of a run.")
+
+
+class ReadLaw(Document):
+    """The law of plain code, read by running both datasets with the same noisy values."""
+
+    lines: list[NoisyLine]
