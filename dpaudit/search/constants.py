@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import datetime
 import functools
 import inspect
@@ -9,6 +10,7 @@ import math
 import re
 import types
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from dpaudit.freezing.tracked import is_installed
@@ -29,7 +31,8 @@ def constants_of(function: Any, *, written: bool = False) -> list[Any]:
         What is read.
     written
         Whether only such as somebody wrote into code: what is closed over, what an object or a
-        partial call holds, and what lists and arrays outside of functions do may be records.
+        partial call holds, and what lists and arrays outside of functions do may be records, and
+        so may a global, a default or an attribute of a class that is no literal of its file.
 
     Examples
     --------
@@ -80,9 +83,31 @@ def _is_code(value: Any) -> bool:
     return callable(value) or isinstance(value, re.Pattern)
 
 
-def _is_scalar(value: Any) -> bool:
-    """Return whether a value is one that people write: those of numpy are worked out."""
-    return type(value) in (*_KINDS, datetime.datetime)
+def _is_literal(value: Any, file: str) -> bool:
+    """Return whether a value is one that a file writes: another one was worked out, of data even.
+
+    A day is written as a text, or as three numbers of a call.
+    """
+    if type(value) in (datetime.date, datetime.datetime):
+        numbers = (value.year, value.month, value.day)
+        return _is_literal(value.isoformat(), file) or (tuple, numbers) in _literals(file)
+    return type(value) in _KINDS and (type(value), value) in _literals(file)
+
+
+@functools.lru_cache(maxsize=256)
+def _literals(file: str) -> frozenset[tuple[type, Any]]:
+    """Return numbers, with and without a minus, texts, and first three arguments of calls."""
+    try:
+        tree = ast.parse(Path(file).read_text(encoding="utf-8"))
+    except (OSError, SyntaxError, ValueError):
+        return frozenset()
+    found = [one.value for one in ast.walk(tree) if isinstance(one, ast.Constant)]
+    numbers = [one for one in found if isinstance(one, int | float) and type(one) is not bool]
+    texts = [one for one in found if isinstance(one, str)]
+    calls = [one.args[:3] for one in ast.walk(tree) if isinstance(one, ast.Call)]
+    days = [tuple(getattr(one, "value", None) for one in given) for given in calls]
+    days = [one for one in days if all(isinstance(number, int) for number in one)]
+    return frozenset((type(one), one) for one in (*numbers, *(-n for n in numbers), *texts, *days))
 
 
 def _of_code(value: Any, depth: int, seen: set[int], held: bool) -> Iterator[Any]:
@@ -97,7 +122,7 @@ def _of_code(value: Any, depth: int, seen: set[int], held: bool) -> Iterator[Any
         yield from _of_function(function, depth, seen, held)
     elif isinstance(function, type) and not is_installed(_file_of(function)):
         for one in list(vars(function).values()):
-            if held or _is_code(one) or _is_scalar(one):
+            if held or _is_code(one) or _is_literal(one, _file_of(function)):
                 yield from _walk(one, depth + 1, seen, held)
     elif not isinstance(function, types.ModuleType | type) and not is_installed(
         _file_of(type(function))
@@ -129,7 +154,7 @@ def _of_function(
     if not held:
         cells = tuple(filter(_is_code, cells))
     for one in (*given, *cells, *known):
-        if not (held or _is_code(one) or _is_scalar(one)):
+        if not (held or _is_code(one) or _is_literal(one, function.__code__.co_filename)):
             continue
         yield from _walk(one, depth + 1, seen, held)
 
