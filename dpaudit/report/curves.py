@@ -24,12 +24,14 @@ from dpaudit.report.charts import (
 )
 from dpaudit.report.counts import ScoreCounts, WealthPath
 from dpaudit.report.formatting import number, percent
+from dpaudit.report.law import NoisyLine, ReadLaw
 from dpaudit.report.schema import DeltaCurves, Result, TradeOffCurves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SIZE = (5.0, 4.1)
+_MOST_LINES = 30
 Points = Sequence[float | None]
 
 
@@ -128,6 +130,35 @@ def show_scores(counts: ScoreCounts) -> Picture:
         f"{percent(hits[1])} of the neighbour's are {side} it."
     )
     return Picture(name="scores", draw=partial(_draw_scores, counts=counts), size=SIZE, label=label)
+
+
+def show_law(law: ReadLaw) -> Picture:
+    """Return which share of the expected privacy loss each line of a law leaks, undrawn.
+
+    Raises
+    ------
+    InvalidArgument
+        If it has no line.
+    """
+    if not law.lines:
+        raise InvalidArgument("law", law, "at least one line")
+    lines = law.lines[:_MOST_LINES]
+    said = ", ".join(f"{one.place} {percent(one.share)}" for one in lines)
+    size = (SIZE[0], 1.0 + 0.35 * len(lines))
+    label = f"Share of the expected privacy loss by line: {said}."
+    return Picture(name="law", draw=partial(_draw_law, lines=lines), size=size, label=label)
+
+
+def _draw_law(axes: Axes, lines: Sequence[NoisyLine]) -> None:
+    shares = [100 * one.share for one in lines]
+    axes.barh(range(len(lines)), shares, color=PROVED["color"], height=0.7)
+    axes.set_yticks(range(len(lines)), [one.place for one in lines], parse_math=False)
+    axes.tick_params(axis="y", length=0)
+    axes.invert_yaxis()
+    axes.set_xlim(0.0, 100.0)
+    axes.set_xlabel("share of the expected privacy loss in %")
+    axes.grid(axis="y", visible=False)
+    number_ticks(axes.xaxis)
 
 
 def _beyond(counts: ScoreCounts, ones: Sequence[int]) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit.report.charts import Picture, draw_pictures
-from dpaudit.report.curves import show_delta, show_scores, show_trade_off, show_wealth
+from dpaudit.report.curves import show_delta, show_law, show_scores, show_trade_off, show_wealth
 from dpaudit.report.figures import show_numbers
 from dpaudit.report.schema import Result
 
@@ -23,6 +23,8 @@ def show_result(result: Result) -> list[Picture]:
 
 
 def _curves(result: Result) -> Iterator[Picture]:
+    if result.law is not None and result.law.lines:
+        yield show_law(result.law)
     if result.delta_curves is not None and _holds_any(result.delta_curves.band_lower):
         yield show_delta(result)
     if result.wealth is not None and result.wealth.transcripts:

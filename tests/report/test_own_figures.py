@@ -12,7 +12,10 @@ from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.replaying.result import Replay, ReplayedCall
 from dpaudit.replaying.spending import Spending
 from dpaudit.report.latex import escape_latex, format_number, format_row
+from dpaudit.report.law import NoisyLine, ReadLaw
 from dpaudit.report.pictures import show_result
+from dpaudit.report.render import render_html, render_markdown
+from dpaudit.report.schema import Environment, Report
 from tests.report import samples
 
 CELL = re.compile(r"(?<!\\)&")
@@ -91,6 +94,34 @@ def test_a_figure_has_the_pictures_of_the_report(audited):
     names = [one.name for one in show_result(audited)]
     assert names == ["numbers", "delta", "trade_off"]
     assert len(audited.figure()) == len(names)
+
+
+def read_law(*shares):
+    lines = [
+        NoisyLine(
+            place=f"train.py:{n} in <step>", noise="normal", values=2, scale=0.5, moved=0.25,
+            bound=None if n else 0.3, share=share,
+        )
+        for n, share in enumerate(shares)
+    ]  # fmt: skip
+    return samples.result(law=ReadLaw(lines=lines))
+
+
+def test_a_law_is_drawn_and_listed_by_line():
+    result = read_law(0.75, 0.25)
+    _, axes = result.figure()[:2]
+    assert [bar.get_width() for bar in axes.patches] == [75.0, 25.0]
+    report = Report(results=[result], environment=Environment.of_this_machine(1, 1.0))
+    page, text = render_html(report), render_markdown(report)
+    for place in ("train.py:0", "train.py:1"):
+        assert place in page
+        assert place in text
+    assert "&lt;step&gt;" in page
+    assert "75%" in page
+    assert "| 0.3 | 75% |" in text
+    assert "Where it leaks" not in render_html(
+        Report(results=[samples.result()], environment=report.environment)
+    )
 
 
 def test_the_calls_of_a_replay_are_bars_by_unit(replayed):
