@@ -4,6 +4,10 @@ The search knows nothing about the query. A `Space` draws random starts, moves a
 a little, and evaluates a batch after it has put every instance back inside the assumptions. The
 best starts become chains; each chain keeps a move that raises its ratio, lengthens its step after a
 success and shortens it after a failure; now and then the worse half starts over from the better.
+
+It is another search than `dpaudit.search`, which looks for a pair of datasets in a domain: here an
+instance is whatever a theorem is about (datasets together with networks, weights and states), moves
+keep its assumptions, and a whole batch is evaluated at once. Certificates name its random stream.
 """
 
 from __future__ import annotations
