@@ -86,10 +86,13 @@ class LawState(recorder.State):
         """Return noise of a call, or a noisy value where the primitive is given its centre."""
         if call.kind not in LAWS:
             raise self.refuse(f"no law is read of draws of {call.name}")
-        noise = Noise(self, call, _numbers(call.shape), _spread(scale, call.shape))
+        scales = np.array(scale, dtype=float)  # a copy: code may write over its own
+        noise = Noise(self, call, _numbers(call.shape), _spread(scales, call.shape))
         at = len(self.located)
         met = self._expected[at] if at < len(self._expected) else bool(np.any(location))
         self.located.append(met)
+        if not met and np.any(location):  # noise without it would meet another centre
+            raise self.refuse("noise is given a location that was 0 in other runs")
         return noise.meet(location) if met else noise
 
     def decide(self, call: Call, index: Array, located: Located) -> Any:

@@ -272,6 +272,42 @@ def test_a_law_that_later_runs_break_is_an_error():
         law.sample_tilted(PAIR, 3.0, 20, np.random.default_rng(0))
 
 
+def located_where_rare(data, rng):  # the second is noise alone: what stands beside it is taken back
+    first = data.sum() + rng.normal()
+    beside = data[2] if first < -2 else 0.0
+    return [first, beside + rng.normal(-beside, 1.0)]
+
+
+def test_a_location_that_rare_histories_give_is_never_left_out():
+    law = read(located_where_rare)
+    assert isinstance(law, TracedLaw), law
+    with pytest.raises(MechanismError, match="given a location that was 0"):
+        law.sample_tilted(PAIR, 3.0, 20, np.random.default_rng(0))
+    with pytest.raises(MechanismError, match="given a location that was 0"):
+        law.privacy_loss(np.array([[-3.0, 0.0]]), PAIR)
+
+
+def scale_written_over(data, rng):
+    scale = np.full(1, 2.0)
+    noise = rng.normal(0.0, scale, size=(1, 1))
+    scale *= 0.1
+    return data.sum() + noise
+
+
+def scale_written_over_in_place(data, rng):
+    scale = np.full(1, 2.0)
+    noise = rng.normal(0.0, scale)
+    scale *= 0.1
+    return data.sum() + noise
+
+
+@pytest.mark.parametrize("function", [scale_written_over, scale_written_over_in_place])
+def test_noise_has_the_scale_that_it_was_drawn_with(function):
+    law = read(function)
+    assert isinstance(law, TracedLaw), law
+    assert law.privacy_loss(np.array([[0.0]]), PAIR) == pytest.approx([(36 - 9) / 8])
+
+
 # Values read off outputs
 
 
