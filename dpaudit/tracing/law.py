@@ -43,6 +43,7 @@ from dpaudit.tracing.steps import LAWS, draw_tilted
 
 Key = tuple[str, str, tuple[int, ...]]
 _LONGEST = 100_000  # noisy numbers of a run
+_SAME_LOSS = 1e-9  # relative, of losses that are summed in two ways
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +124,9 @@ class TracedLaw:
         values = self.read_off.values(outcome)
         if values is None:
             raise self._broken("an output has another form than those that were traced")
-        if not _same_but_for_rounding(self._forced(dataset, values)[1], outcome):
+        again = self._forced(dataset, values)[1]
+        exactly = self.read_off.places is not None  # else reading values off rounds them
+        if not (_same if exactly else _same_but_for_rounding)(again, outcome):
             raise self._broken("what it returns does not follow from its noisy values")
         return values
 
@@ -185,7 +188,14 @@ class TracedLaw:
         values = np.concatenate([one.ravel() for one in drawn])
         one, other = (self._outcome(trace) for trace in traces)
         self._require(one, other, values)
+        self._require_alone(values, pair, float(sums[0]))
         return values, float(sums[0]), float(sums[1])
+
+    def _require_alone(self, values: Array, pair: Pair[Any], loss: float) -> None:
+        """Refuse a loss that runs alone do not have: side by side, they may share a state."""
+        again = self._loss(values, pair)
+        if not abs(again - loss) <= _SAME_LOSS * (1 + abs(loss)):
+            raise self._broken("runs beside one another differ from runs alone")
 
     def log_mgf_bounds(self, pair: Pair[Any], tilt: float) -> tuple[float, float]:
         """Return 0 and what the bounds on movements allow, infinite where none was read."""

@@ -308,6 +308,22 @@ def test_noise_has_the_scale_that_it_was_drawn_with(function):
     assert law.privacy_loss(np.array([[0.0]]), PAIR) == pytest.approx([(36 - 9) / 8])
 
 
+STORED = {}
+
+
+def through_a_global(data, rng):
+    STORED["sum"] = data.sum()
+    first = data.mean() + rng.normal()
+    return [first, STORED["sum"] + rng.normal()]
+
+
+def test_runs_that_share_a_state_get_no_loss():
+    law = read(through_a_global)
+    if isinstance(law, TracedLaw):
+        with pytest.raises(MechanismError, match="does not hold"):
+            law.sample_tilted(PAIR, 1.0, 3, np.random.default_rng(0))
+
+
 # Values read off outputs
 
 

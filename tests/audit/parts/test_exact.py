@@ -192,12 +192,25 @@ def test_aimed_draws_pay_what_untilted_ones_do_on_their_own_side(side):
 
 @pytest.mark.parametrize(("size", "trials", "enough"), [(1, 1000, 20_000), (1, 10**6, 200_000)])
 def test_enough_residuals_are_drawn_and_no_more(size, trials, enough):
-    drawer = SimpleNamespace(residuals=lambda side, count, purpose: np.zeros((count, size)))
+    assert law_checks.residual_trials(_drawer_of(size), trials) == enough
+    assert law_checks.residual_trials(_drawer_of(10**6), trials) == 64
+    assert law_checks.residual_trials(_drawer_of(30), trials) == 6667
+
+
+def _drawer_of(size, **mechanism):
+    return SimpleNamespace(
+        residuals=lambda side, count, purpose: np.zeros((count, size)),
+        mechanism=SimpleNamespace(**mechanism),
+    )
+
+
+@pytest.mark.parametrize(
+    ("size", "trials", "enough"),
+    [(1, 1000, 1000), (1, 10**6, 20_000), (20, 2000, 1000), (20, 10, 64), (10**6, 2000, 64)],
+)
+def test_code_that_runs_again_for_each_residual_draws_fewer(size, trials, enough):
+    drawer = _drawer_of(size, is_replayed=True)
     assert law_checks.residual_trials(drawer, trials) == enough
-    long = SimpleNamespace(residuals=lambda side, count, purpose: np.zeros((count, 10**6)))
-    assert law_checks.residual_trials(long, trials) == 64
-    middling = SimpleNamespace(residuals=lambda side, count, purpose: np.zeros((count, 30)))
-    assert law_checks.residual_trials(middling, trials) == 6667
 
 
 class Digits:
