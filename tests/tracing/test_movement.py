@@ -433,7 +433,7 @@ def check_a_program(program, seed):
     require_sound(function, dataset, neighbour, found, seeds=2)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(programs(), st.integers(0, 99))
 def test_no_program_moves_further_than_its_bound(program, seed):
     check_a_program(program, seed)
