@@ -20,6 +20,7 @@ from dpaudit.execution import stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.laws.isolated import Isolated
 from dpaudit.laws.observed import Observed
+from dpaudit.records import are_shown
 from dpaudit.report.formatting import number
 from dpaudit.report.law import NoisyLine, ReadLaw
 from dpaudit.tracing.bounded import Movement
@@ -99,7 +100,7 @@ def lines_of(law: PlacedLaw) -> ReadLaw:
             noise=kind,
             values=1,
             scale=_four(seen.scale),
-            moved=_four(seen.moved),
+            moved=_four(seen.moved) if are_shown() else None,
             bound=None if bound is None else _four(bound),
             share=seen.divergence / total,
         )
@@ -118,7 +119,7 @@ def _together(one: NoisyLine, other: NoisyLine) -> NoisyLine:
         update={
             "values": one.values + 1,
             "scale": min(one.scale, other.scale),
-            "moved": max(one.moved, other.moved),
+            "moved": None if one.moved is None else max(one.moved, other.moved or 0.0),
             "bound": None if None in bounds else max(filter(None, bounds), default=0.0),
             "share": one.share + other.share,
         }

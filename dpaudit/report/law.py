@@ -17,9 +17,9 @@ class NoisyLine(Document):
     noise: str = Field(description="The law of the noise: normal or laplace.")
     values: int = Field(description="How many such values a run forms there.")
     scale: float = Field(description="The least of the noise.")
-    moved: float = Field(
+    moved: float | None = Field(
         description="How far a centre moves: Euclidean for normal noise, the sum of sizes for "
-        "laplace noise."
+        "laplace noise. It may tell a record, and is null unless records are shown."
     )
     bound: float | None = Field(
         description="How far it can move after every history, where the code says so."

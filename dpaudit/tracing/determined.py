@@ -14,7 +14,7 @@ import numpy as np
 from dpaudit._typing import Array
 from dpaudit.freezing.outputs import flattened
 
-CLOSE = 1e-9  # relative to the values: what rounding may change
+CLOSE = 1e-6  # of the scale of a value's own noise: what rounding may change
 MOST = 400  # numbers of an output of which affine maps are learned
 EXTRA = 10  # runs beyond as many as an affine map has coefficients
 
@@ -64,17 +64,18 @@ class ReadOff:
         assert self.offset is not None
         return np.asarray(outcome.numbers @ self.matrix + self.offset)
 
-    def agrees(self, outcome: Outcome, values: Array) -> bool:
-        """Return whether an output tells these values."""
+    def agrees(self, outcome: Outcome, values: Array, scales: Array) -> bool:
+        """Return whether an output tells these values, each far closer than its noise is wide.
+
+        A value beside a far larger one is held to its own noise: what is close for the other may be
+        anything for this one. Values that stand in the output themselves are equal.
+        """
         found = self.values(outcome)
-        return found is not None and _is_close(found, values)
-
-
-def _is_close(found: Array, values: Array) -> bool:
-    if found.shape != values.shape or not np.isfinite(found).all():
-        return False
-    size = np.maximum(np.abs(values), np.abs(values).max(initial=0.0) * 1e-3)
-    return bool((np.abs(found - values) <= CLOSE * size + 1e-300).all())
+        if found is None or found.shape != values.shape or not np.isfinite(found).all():
+            return False
+        if self.places is not None:
+            return bool(np.array_equal(found, values))
+        return bool((np.abs(found - values) <= CLOSE * scales).all())
 
 
 def runs_to_learn(outcome: Outcome, values: Array) -> int:
@@ -82,13 +83,15 @@ def runs_to_learn(outcome: Outcome, values: Array) -> int:
     return min(len(outcome.numbers), MOST) + 1 + EXTRA
 
 
-def learn(outcomes: list[Outcome], values: list[Array]) -> ReadOff | None:
+def learn(outcomes: list[Outcome], values: list[Array], scales: Array) -> ReadOff | None:
     """Return how values are read off outputs, or None where these runs show no way.
 
     Parameters
     ----------
     outcomes, values
         Of some runs, the last few of which only judge.
+    scales
+        The least of the noise of each value, shape ``(k,)``.
     """
     fixed = outcomes[0].fixed
     if any(one.fixed != fixed for one in outcomes):
@@ -101,7 +104,7 @@ def learn(outcomes: list[Outcome], values: list[Array]) -> ReadOff | None:
         return ReadOff(fixed, places)
     if numbers.shape[1] > MOST:
         return None
-    return _affine(fixed, numbers, noisy, outcomes)
+    return _affine(fixed, numbers, noisy, outcomes, scales)
 
 
 def _places(numbers: Array, noisy: Array) -> Array | None:
@@ -114,7 +117,7 @@ def _places(numbers: Array, noisy: Array) -> Array | None:
 
 
 def _affine(
-    fixed: tuple[str, ...], numbers: Array, noisy: Array, outcomes: list[Outcome]
+    fixed: tuple[str, ...], numbers: Array, noisy: Array, outcomes: list[Outcome], scales: Array
 ) -> ReadOff | None:
     learning = len(numbers) - EXTRA // 2
     if learning < numbers.shape[1] + 2:
@@ -126,4 +129,4 @@ def _affine(
     matrix = np.where(spread > 0, 1 / np.where(spread > 0, spread, 1.0), 0.0)[:, None] * found
     made = ReadOff(fixed, None, matrix, y.mean(axis=0) - middle @ matrix)
     pairs = zip(outcomes[learning:], noisy[learning:], strict=True)
-    return made if all(made.agrees(*one) for one in pairs) else None
+    return made if all(made.agrees(*one, scales) for one in pairs) else None

@@ -38,7 +38,7 @@ from dpaudit.reals import Real
 from dpaudit.tracing.determined import CLOSE, Outcome, ReadOff, learn, runs_to_learn
 from dpaudit.tracing.draws import LawState, Meeting, NoLaw, draw_value
 from dpaudit.tracing.lockstep import Trace, run_in_lockstep
-from dpaudit.tracing.movement import MovementBounds, Refusal, read_movement_bounds
+from dpaudit.tracing.movement import MovementBounds
 from dpaudit.tracing.steps import LAWS, draw_tilted
 
 Key = tuple[str, str, tuple[int, ...]]
@@ -124,9 +124,10 @@ class TracedLaw:
         values = self.read_off.values(outcome)
         if values is None:
             raise self._broken("an output has another form than those that were traced")
-        again = self._forced(dataset, values)[1]
+        meetings, again = self._forced(dataset, values)
+        least = float(_scales(meetings).min())
         exactly = self.read_off.places is not None  # else reading values off rounds them
-        if not (_same if exactly else _same_but_for_rounding)(again, outcome):
+        if not (_same(again, outcome) if exactly else _nearly_same(again, outcome, least)):
             raise self._broken("what it returns does not follow from its noisy values")
         return values
 
@@ -147,7 +148,7 @@ class TracedLaw:
         (own, one), (other, another) = (
             self._forced(data, values) for data in (pair.dataset, pair.neighbour)
         )
-        self._require(one, another, values)
+        self._require(one, another, values, _scales(own))
         return own, other
 
     def uniform_residuals(self, transcripts: Array, dataset: Any) -> Array:
@@ -187,7 +188,7 @@ class TracedLaw:
         self._require_bounded(*(trace.meetings for trace in traces))
         values = np.concatenate([one.ravel() for one in drawn])
         one, other = (self._outcome(trace) for trace in traces)
-        self._require(one, other, values)
+        self._require(one, other, values, _scales(traces[0].meetings))
         self._require_alone(values, pair, float(sums[0]))
         return values, float(sums[0]), float(sums[1])
 
@@ -267,10 +268,10 @@ class TracedLaw:
             if moved(a, b) > most * (1 + 1e-6) + 1e-12 or least < bound.scale * (1 - 1e-12):
                 raise self._broken(f"{bound.place} moves further than its code allows")
 
-    def _require(self, one: Outcome, other: Outcome, values: Array) -> None:
+    def _require(self, one: Outcome, other: Outcome, values: Array, scales: Array) -> None:
         if not _same(one, other):
             raise self._broken("data reach the output past the noise")
-        if not self.read_off.agrees(one, values):
+        if not self.read_off.agrees(one, values, scales):
             raise self._broken("the output does not tell the noisy values")
 
     def _broken(self, reason: str) -> MechanismError:
@@ -303,13 +304,17 @@ def _same(one: Outcome, other: Outcome) -> bool:
     return one.fixed == other.fixed and np.array_equal(one.numbers, other.numbers, equal_nan=True)
 
 
-def _same_but_for_rounding(one: Outcome, other: Outcome) -> bool:
+def _nearly_same(one: Outcome, other: Outcome, scale: float) -> bool:
     """Return whether a run returned what another did, but for what reading values off changed."""
     if one.fixed != other.fixed or one.numbers.shape != other.numbers.shape:
         return False
-    size = np.abs(other.numbers)
-    close = 100 * CLOSE * np.maximum(size, 1e-3 * size.max(initial=0.0)) + 1e-300
+    close = _SAME_LOSS * np.abs(other.numbers) + CLOSE * scale
     return bool((np.abs(one.numbers - other.numbers) <= close).all())
+
+
+def _scales(meetings: Sequence[Meeting]) -> Array:
+    """Return the scale of the noise of each noisy value of a run, shape ``(k,)``."""
+    return np.concatenate([one.located.scale.ravel() for one in meetings])
 
 
 def forced(
@@ -379,17 +384,16 @@ def read_law(calling: Calls, pair: Pair[Any], rng: Generator) -> TracedLaw | NoL
             if tuple(one.key for one in run[0].meetings) != keys:
                 return NoLawFound(place="the function", reason="noise meets other values each run")
             runs.append(run)
-    read_off = learn([one[1] for one in runs], [one[2] for one in runs])
+    scales = np.min([_scales(one[0].meetings) for one in runs], axis=0)
+    read_off = learn([one[1] for one in runs], [one[2] for one in runs], scales)
     if read_off is None:
         return NoLawFound(place="the output", reason="does not determine the noisy values")
-    movements = read_movement_bounds(calling.one, pair.dataset, pair.neighbour)
     return TracedLaw(
         calling,
         keys,
         tuple(first[0].located),
         read_off,
-        _matching(movements, first[0].meetings),
-        _profile([(one, other) for one, _, _, other in runs]),
+        profile=_profile([(one, other) for one, _, _, other in runs]),
     )
 
 
@@ -435,16 +439,3 @@ def _learning_run(
     if not drawn or sum(value.size for value in drawn) > _LONGEST:
         return NoLawFound(place="the function", reason="has no noise, or too much to follow")
     return one, outcome, np.concatenate([value.ravel() for value in drawn]), other
-
-
-def _matching(
-    found: MovementBounds | Refusal, meetings: Sequence[Meeting]
-) -> MovementBounds | None:
-    """Return bounds on movements if they are of the same noisy values, else None."""
-    if isinstance(found, Refusal) or len(found.movements) != len(meetings):
-        return None
-    for bound, met in zip(found.movements, meetings, strict=True):
-        same = (bound.kind, bound.place, bound.shape) == met.key
-        if not same or bound.scale > float(met.located.scale.min(initial=np.inf)) * (1 + 1e-12):
-            return None
-    return found

@@ -5,8 +5,8 @@ Noise that is added to one makes a noisy value, and everything made of noisy val
 same on both sides. What is no rule's business is refused with its line; so is a branch that data
 or noise decide, and an output that data reach past the noise.
 
-Formal guarantee: on the pair, over the real numbers, every centre moves by no more than its bound
-after every history, so that the releases compose adaptively with these sensitivities.
+No audit takes an upper end from it yet: arrays that share memory are not followed as numpy follows
+them, nor code that asks for the type of a value, so that a bound may be too small for such code.
 """
 
 from __future__ import annotations

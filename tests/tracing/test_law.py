@@ -331,7 +331,7 @@ def test_values_are_read_off_where_they_stand():
     rng = np.random.default_rng(0)
     values = [rng.normal(size=2) for _ in range(5)]
     outcomes = [Outcome(("a",), np.array([v[1], 3.0, v[0], v[1]])) for v in values]
-    found = learn(outcomes, values)
+    found = learn(outcomes, values, np.ones(2))
     assert found is not None
     assert found.places.tolist() == [2, 0]
 
@@ -340,13 +340,27 @@ def test_values_are_read_off_running_sums_and_not_off_squares():
     rng = np.random.default_rng(0)
     values = [rng.normal(size=3) for _ in range(20)]
     sums = [Outcome(("a",), np.cumsum(v)) for v in values]
-    found = learn(sums, values)
+    found = learn(sums, values, np.ones(3))
     assert found is not None
-    assert all(found.agrees(*one) for one in zip(sums, values, strict=True))
-    assert not found.agrees(sums[0], values[0] + [0, 1e-6, 0])
-    assert learn([Outcome(("a",), v**2) for v in values], values) is None
-    assert learn([Outcome(("a",), v[:2]) for v in values], values) is None
-    assert learn([Outcome((str(n),), v) for n, v in enumerate(values)], values) is None
+    assert all(found.agrees(*one, np.ones(3)) for one in zip(sums, values, strict=True))
+    assert not found.agrees(sums[0], values[0] + [0, 1e-5, 0], np.ones(3))
+    assert not found.agrees(sums[0], values[0] + [0, 1e-7, 0], np.array([1.0, 1e-3, 1.0]))
+    assert learn([Outcome(("a",), v**2) for v in values], values, np.ones(3)) is None
+    assert learn([Outcome(("a",), v[:2]) for v in values], values, np.ones(3)) is None
+    others = [Outcome((str(n),), v) for n, v in enumerate(values)]
+    assert learn(others, values, np.ones(3)) is None
+
+
+def clipped_beside_a_large_one(data, rng):
+    large = rng.normal(1e14, 1e6)
+    return [large, float(np.clip(data.sum() + rng.normal(), 1.0, 8.0))]
+
+
+def test_a_clipped_value_beside_a_far_larger_one_gets_no_law():
+    law = read(clipped_beside_a_large_one)
+    if isinstance(law, TracedLaw):
+        with pytest.raises(MechanismError, match="does not"):
+            law.sample_tilted(PAIR, 2.0, 50, np.random.default_rng(0))
 
 
 # Audits
@@ -376,10 +390,11 @@ def test_a_loop_is_enclosed_and_the_report_says_by_what_law():
         descent, *far_apart(), epsilon=2.0, delta=1e-5, trials=2000, estimator="exact-loss", **HERE
     )
     assert result.verdict == "refuted"
-    assert 3.45 <= result.lower <= 3.511 <= result.upper <= 3.56
+    assert 3.45 <= result.lower <= 3.511
+    assert result.upper is None
     (line,) = result.law.lines
     assert (line.noise, line.values, line.scale) == ("normal", 10, 0.766)
-    assert line.bound == pytest.approx(0.2, rel=1e-3)
+    assert (line.bound, line.moved) == (None, None)
     assert sum(entry.alpha for entry in result.budget) == pytest.approx(0.05)
 
 
