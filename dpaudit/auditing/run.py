@@ -465,7 +465,7 @@ def _privacy_evidence(
     if case.currency is not None and case.currency.orders:
         return divergence.divergence(case, drawer, trials, alpha, settings.distinguisher)
     if settings.estimator == "exact-loss" and traced.is_code(case.mechanism):
-        return traced.losses_of_code(case, drawer, trials, alpha, settings.distinguisher)
+        return traced.losses_of_code(case, drawer, settings, trials)
     if not _from_losses(case, settings):
         return black_box.event(case, drawer, trials, alpha, settings.distinguisher)
     if settings.distinguisher is not None:

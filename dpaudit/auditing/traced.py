@@ -8,6 +8,7 @@ exact losses. Where the code breaks the law, what outputs certify stands, with t
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,13 +19,13 @@ from dpaudit.auditing.evidence import Evidence
 from dpaudit.errors import InvalidArgument, MechanismError, Shown
 from dpaudit.execution import stream
 from dpaudit.extension.case import PrivacyCase
+from dpaudit.extension.settings import Settings
 from dpaudit.laws.isolated import Isolated
 from dpaudit.laws.observed import Observed
 from dpaudit.records import are_shown
 from dpaudit.report.formatting import number
 from dpaudit.report.law import NoisyLine, ReadLaw
-from dpaudit.tracing.bounded import Movement
-from dpaudit.tracing.law import NoLawFound
+from dpaudit.tracing.law import NoLawFound, Profile
 from dpaudit.tracing.placed import PlacedLaw, law_of
 
 OUTPUTS = 0.1  # share of the error probability that goes to outputs
@@ -38,32 +39,35 @@ def is_code(mechanism: Any) -> bool:
     )
 
 
-def losses_of_code(
-    case: PrivacyCase, drawer: Drawer, trials: int, alpha: float, distinguisher: str | None
-) -> Evidence:
+def losses_of_code(case: PrivacyCase, drawer: Drawer, settings: Settings, trials: int) -> Evidence:
     """Return what exact losses certify of plain code, by the law that runs of it show.
 
     Parameters
     ----------
     case, drawer
         Of the code as it is.
+    settings
+        The confidence of everything certified, and the distinguisher of outputs.
     trials
         Certifying transcripts per dataset.
-    alpha
-        Error probability of everything certified.
-    distinguisher
-        Of outputs, if one was chosen.
 
     Raises
     ------
     InvalidArgument
-        No law can be read: with the line that stopped it.
+        No law can be read: with the line that stopped it. Or there is a time, which looks at ever
+        more outputs: the law would be read at each of them.
     """
-    law = law_of(case.mechanism, case.pair, _seed(drawer.seed))
-    if isinstance(law, NoLawFound):
-        expected = f"event: no law can be read of this code ({law.place} {law.reason})"
+    if settings.time is not None or settings.looks is not None:
+        expected = "event where there is a time: exact losses of code take as long as they take"
         raise InvalidArgument("estimator", Shown("exact-loss"), expected)
-    outputs = black_box.event(case, drawer, trials, OUTPUTS * alpha, distinguisher)
+    alpha = 1 - settings.confidence
+    drawer.executor.progress.start("reading the law", 1)
+    law = law_of(case.mechanism, case.pair, _seed(drawer.seed))
+    drawer.executor.progress.advance(1)
+    if isinstance(law, NoLawFound):
+        expected = f"event: no law can be read of this code ({law})"
+        raise InvalidArgument("estimator", Shown("exact-loss"), expected)
+    outputs = black_box.event(case, drawer, trials, OUTPUTS * alpha, settings.distinguisher)
     if not outputs.trusted:
         return outputs
     own = replace(case, mechanism=law.mechanism)
@@ -75,9 +79,9 @@ def losses_of_code(
     except MechanismError as error:
         return _without(outputs, str(error))
     failed = [check.name for check in losses.self_checks if not check.passed]
-    return (
-        _without(outputs, f"failed check: {failed[0]}") if failed else _joined(losses, outputs, law)
-    )
+    if failed:
+        return _without(outputs, f"failed check: {failed[0]}")
+    return _joined(losses, outputs, law)
 
 
 def _without(outputs: Evidence, reason: str) -> Evidence:
@@ -92,47 +96,27 @@ def _seed(seed: int) -> int:
 def lines_of(law: PlacedLaw) -> ReadLaw:
     """Return a law as a report states it, line by line in the order in which they first run."""
     total = sum(one.divergence for one in law.profile) or 1.0
-    found = dict[tuple[str, str], NoisyLine]()
-    for at, ((kind, place, _), seen) in enumerate(zip(law.keys, law.profile, strict=True)):
-        bound = None if law.movements is None else _bound(law.movements.movements[at])
-        line = NoisyLine(
-            place=place,
-            noise=kind,
-            values=1,
-            scale=_four(seen.scale),
-            moved=_four(seen.moved) if are_shown() else None,
-            bound=None if bound is None else _four(bound),
-            share=seen.divergence / total,
-        )
-        old = found.get((place, kind))
-        found[place, kind] = line if old is None else _together(old, line)
-    return ReadLaw(lines=[_rounded(one) for one in found.values()])
+    by_line = dict[tuple[str, str], list[Profile]]()
+    for (kind, place, _), seen in zip(law.keys, law.profile, strict=True):
+        by_line.setdefault((place, kind), []).append(seen)
+    return ReadLaw(lines=[_line(*line, seen, total) for line, seen in by_line.items()])
 
 
-def _bound(one: Movement) -> float:
-    return one.norms.l2 if one.kind == "normal" else one.norms.l1
-
-
-def _together(one: NoisyLine, other: NoisyLine) -> NoisyLine:
-    bounds = (one.bound, other.bound)
-    return one.model_copy(
-        update={
-            "values": one.values + 1,
-            "scale": min(one.scale, other.scale),
-            "moved": None if one.moved is None else max(one.moved, other.moved or 0.0),
-            "bound": None if None in bounds else max(filter(None, bounds), default=0.0),
-            "share": one.share + other.share,
-        }
+def _line(place: str, kind: str, seen: Sequence[Profile], total: float) -> NoisyLine:
+    """Return a line with the numbers that tell no record, or all where records are shown."""
+    is_public = are_shown() or all(one.is_steady for one in seen)
+    return NoisyLine(
+        place=place,
+        noise=kind,
+        values=len(seen),
+        scale=_rounded(min(one.scale for one in seen), 4) if is_public else None,
+        moved=_rounded(max(one.moved for one in seen), 4) if are_shown() else None,
+        share=_rounded(sum(one.divergence for one in seen) / total, 2),
     )
 
 
-def _rounded(line: NoisyLine) -> NoisyLine:
-    return line.model_copy(update={"share": _four(line.share)})
-
-
-def _four(value: float) -> float:
-    """Return a number in four digits: more would tell a record."""
-    return float(f"{value:.4g}")
+def _rounded(value: float, digits: int) -> float:
+    return float(f"{value:.{digits}g}")
 
 
 def _words(law: ReadLaw) -> str:
@@ -144,7 +128,7 @@ def _words(law: ReadLaw) -> str:
 
 
 def _joined(losses: Evidence, outputs: Evidence, law: PlacedLaw) -> Evidence:
-    """Return both as one: the larger lower end, the upper end, and every check."""
+    """Return both as one: the larger lower end, and every check."""
     read = lines_of(law)
     notes = (
         _words(read),

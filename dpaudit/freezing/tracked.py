@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -83,6 +83,13 @@ def frames() -> list[str]:
     Those of installed packages are left out, but where there is no other code.
     """
     found, installed = list[str](), list[str]()
+    for file, line, name in _calls():
+        (installed if is_installed(file) else found).append(_line_of(file, line, name))
+    return (found or installed)[::-1]
+
+
+def _calls() -> Iterator[tuple[str, int, str]]:
+    """Yield file, line and name of calls of other people's code, innermost first."""
     frame = sys._getframe(1)
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
@@ -90,10 +97,8 @@ def frames() -> list[str]:
             if frame.f_code.co_name == "record":
                 break
         elif module.partition(".")[0] not in _LIBRARIES:
-            line = _line_of(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
-            (installed if is_installed(frame.f_code.co_filename) else found).append(line)
+            yield frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
         frame = frame.f_back  # type: ignore[assignment]
-    return (found or installed)[::-1]
 
 
 @lru_cache(maxsize=4096)
@@ -122,18 +127,12 @@ def is_installed(file: str) -> bool:
 
 def place() -> str:
     """Return the innermost line of other people's code that is under way."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        module = frame.f_globals.get("__name__", "")
-        if module.startswith(_OURS):
-            if frame.f_code.co_name == "record":
-                break
-        elif module.partition(".")[0] not in _LIBRARIES:
-            code = frame.f_code
-            if not is_installed(code.co_filename):
-                return _line_of(code.co_filename, frame.f_lineno, code.co_name)
-        frame = frame.f_back  # type: ignore[assignment]
-    return (frames() or ["?"])[-1]
+    first = None
+    for file, line, name in _calls():
+        if not is_installed(file):
+            return _line_of(file, line, name)
+        first = first or _line_of(file, line, name)
+    return first or "?"
 
 
 _FLOAT = np.dtype(float)

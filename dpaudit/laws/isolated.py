@@ -64,6 +64,8 @@ _METHODS = (
     *("loss_bounds", "loss_in_digits", "sample_tilted", "log_mgf_bounds", "neighbours"),
     *("sample_aimed", "log_payoff_bound"),
 )
+# What a mechanism with a law says of itself.
+_FLAGS = ("loss_is_unbounded", "is_replayed")
 # Of a proxy, and of others like it.
 _KNOWN = "start called_as code carried not_afresh worked_out one_a_process one_a_call".split()
 _OF_CODE = "code carried not_afresh worked_out".split()
@@ -446,12 +448,12 @@ def _sent(mechanism: Mechanism[Any], crew: Crew) -> Isolated:
 
 def _proxy(crew: Crew, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> Isolated:
     """Return the proxy that has the methods of what is made in a worker."""
-    name, has, unbounded, libraries, place, said = crew.call(_described, Isolated(crew, made))
+    name, has, flags, libraries, place, said = crew.call(_described, Isolated(crew, made))
     # Fresh processes, and the workers from now on, import the user's own code alone.
     the_keeper().preload(libraries)
     crew.close()
     bases = [kind for kind, needs in _KINDS if set(needs) <= set(has)] or [Isolated]
-    kind: type[Isolated] = type(name, tuple(bases), {"loss_is_unbounded": unbounded})
+    kind: type[Isolated] = type(name, tuple(bases), dict(flags))
     proxy = kind(crew, made)
     proxy.called_as, proxy.one_a_process, proxy.one_a_call = said
     proxy.code = None if place is None else hashed(*place)
@@ -474,8 +476,8 @@ _KINDS: tuple[tuple[type[Isolated], tuple[str, ...]], ...] = (
 
 def _described(mechanism: Any) -> tuple[Any, ...]:
     has = [name for name in _METHODS if hasattr(mechanism, name)]
-    unbounded = bool(getattr(mechanism, "loss_is_unbounded", False))
+    flags = {name: bool(getattr(mechanism, name, False)) for name in _FLAGS}
     said: tuple[str | None, bool, bool] = (None, False, False)
     if isinstance(mechanism, Observed):
         said = str(mechanism.calls.form), mechanism.one_a_process, mechanism.one_a_call
-    return name_of(mechanism), has, unbounded, libraries_here(), place_of(mechanism), said
+    return name_of(mechanism), has, flags, libraries_here(), place_of(mechanism), said

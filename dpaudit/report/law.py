@@ -10,19 +10,19 @@ from dpaudit.report.counts import Document
 class NoisyLine(Document):
     """The noisy values that a line of the source forms in a run.
 
-    Numbers are of the pair that was audited, the largest over a few runs, and have four digits.
+    Numbers are of the pair that was audited, and of a few runs.
     """
 
     place: str
     noise: str = Field(description="The law of the noise: normal or laplace.")
     values: int = Field(description="How many such values a run forms there.")
-    scale: float = Field(description="The least of the noise.")
+    scale: float | None = Field(
+        description="The least of the noise; null where it differs from run to run or between the "
+        "datasets, unless records are shown: it may tell one."
+    )
     moved: float | None = Field(
         description="How far a centre moves: Euclidean for normal noise, the sum of sizes for "
         "laplace noise. It may tell a record, and is null unless records are shown."
-    )
-    bound: float | None = Field(
-        description="How far it can move after every history, where the code says so."
     )
     share: float = Field(description="Of the expected privacy loss of a run.")
 

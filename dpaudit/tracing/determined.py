@@ -16,6 +16,7 @@ from dpaudit.freezing.outputs import flattened
 
 CLOSE = 1e-6  # of the scale of a value's own noise: what rounding may change
 MOST = 400  # numbers of an output of which affine maps are learned
+SOME = 11  # runs that show where values stand in outputs themselves
 EXTRA = 10  # runs beyond as many as an affine map has coefficients
 
 
@@ -78,8 +79,8 @@ class ReadOff:
         return bool((np.abs(found - values) <= CLOSE * scales).all())
 
 
-def runs_to_learn(outcome: Outcome, values: Array) -> int:
-    """Return how many runs show how values are read off such outputs."""
+def runs_to_learn(outcome: Outcome) -> int:
+    """Return how many runs show how values are read off such outputs, whatever affine way it is."""
     return min(len(outcome.numbers), MOST) + 1 + EXTRA
 
 

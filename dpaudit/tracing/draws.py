@@ -18,6 +18,7 @@ from dpaudit._typing import Array
 from dpaudit.freezing import recorder, tracked
 from dpaudit.freezing.tracked import Call
 from dpaudit.tracing.steps import LAWS, Located
+from dpaudit.tracing.unmet import Unmet
 
 
 class NoLaw(Exception):
@@ -67,13 +68,13 @@ class LawState(recorder.State):
         self.located: list[bool] = []
         self.spent: dict[int, Array] = {}
         self.meetings: list[Meeting] = []
-        self.refusal: tuple[str, str] | None = None
+        self.refusal: tuple[str | None, str] | None = None
 
     def refuse(self, reason: str) -> NoLaw:
         """Note why there is no law, for good, and return what is raised for it."""
         return self.refuse_for((tracked.place(), reason))
 
-    def refuse_for(self, refusal: tuple[str, str]) -> NoLaw:
+    def refuse_for(self, refusal: tuple[str | None, str]) -> NoLaw:
         """Note a place and a reason, for good, and return what is raised for them."""
         self.refusal = self.refusal or refusal
         return NoLaw(refusal[1])
@@ -93,10 +94,10 @@ class LawState(recorder.State):
         self.located.append(met)
         if not met and np.any(location):  # noise without it would meet another centre
             raise self.refuse("noise is given a location that was 0 in other runs")
-        return noise.meet(location) if met else noise
+        return noise.meet(location, of_numpy=False) if met else noise
 
-    def decide(self, call: Call, index: Array, located: Located) -> Any:
-        """Return the noisy value of noise that meets a centre."""
+    def decide(self, call: Call, index: Array, located: Located) -> Array:
+        """Return the noisy value of noise that meets a centre: an array of its own."""
         if not self._spend(call, index):
             raise self.refuse("a draw is used twice")
         centre, scale = located
@@ -104,8 +105,7 @@ class LawState(recorder.State):
             raise self.refuse("a centre that is no number, or a scale that is not above 0")
         meeting = Meeting(call.kind, tracked.place(), located)
         self.meetings.append(meeting)
-        value = np.asarray(self._meet(meeting))
-        return value.copy() if value.ndim else float(value)
+        return np.array(self._meet(meeting))
 
     def _spend(self, call: Call, index: Array) -> bool:
         """Return whether no entry of these was used before, nor is now more than once."""
@@ -134,7 +134,7 @@ def _spread(value: Any, shape: tuple[int, ...]) -> Array:
     return found if found.shape == shape else np.broadcast_to(found, shape)
 
 
-class Noise:
+class Noise(Unmet):
     """Noise that met no value yet.
 
     Parameters
@@ -149,103 +149,79 @@ class Noise:
         What draws of scale 1 are times, of the same shape.
     """
 
-    __array_priority__ = 2000
-
     def __init__(self, state: LawState, call: Call, index: Array, factor: Array) -> None:
         self._state, self._call, self._index, self._factor = state, call, index, factor
+
+    def refusal(self, reason: str) -> Exception:
+        """Note why there is no law, and return what is raised for it."""
+        return self._state.refuse(reason)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Of the noise."""
         return self._index.shape
 
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return self._index.ndim
+    def meet(self, value: Any, sign: float = 1.0, *, of_numpy: bool = True) -> Any:
+        """Return ``sign`` times a value plus noise; noise and its negative have one law.
 
-    @property
-    def size(self) -> int:
-        """Number of entries."""
-        return self._index.size
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Of what it will be."""
-        return np.dtype(float)
-
-    def __len__(self) -> int:
-        return len(self._index)
-
-    def meet(self, value: Any) -> Any:
-        """Return the noisy value; whether noise is added or subtracted is one law."""
+        A number is one of numpy where the sum of plain ones would be.
+        """
         if isinstance(value, Noise):
-            raise self._state.refuse("no law is read of a sum of draws")
-        centre = np.array(value)  # a copy: the sum may be written over it
+            raise self.refusal("no law is read of a sum of draws")
+        centre = np.asarray(value)
         if centre.dtype.kind not in "biuf":
-            raise self._state.refuse("noise is added to what is no number")
+            raise self.refusal("noise is added to what is no number")
         shape = self.shape
         if centre.shape != shape:
             shape = np.broadcast_shapes(centre.shape, shape)
         index = self._index if self.shape == shape else np.broadcast_to(self._index, shape)
-        located = Located(_spread(centre, shape), np.abs(_spread(self._factor, shape)))
-        return self._state.decide(self._call, index, located)
+        located = Located(sign * _spread(centre, shape), np.abs(_spread(self._factor, shape)))
+        found = self._state.decide(self._call, index, located)
+        if found.ndim:
+            return found
+        plain = not isinstance(value, np.generic | np.ndarray) and self._call.shape == ()
+        return float(found) if plain or not of_numpy else np.float64(found)
 
     def _times(self, number: Any, *, divide: bool = False) -> Noise:
         if isinstance(number, Noise):
-            raise self._state.refuse("no law is read of a product of draws")
+            raise self.refusal("no law is read of a product of draws")
         factor = np.asarray(number)
         if factor.dtype.kind not in "biuf":
-            raise self._state.refuse("noise is multiplied by what is no number")
+            raise self.refusal("noise is multiplied by what is no number")
         made = self._factor / factor if divide else self._factor * factor
         index = self._index
         if made.shape != index.shape:
             index = np.broadcast_to(index, made.shape)
         return Noise(self._state, self._call, index, np.asarray(made))
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        into = options.pop("out", None)
-        if method != "__call__" or options:
-            raise self._looked_at()
-        found = self._linear(ufunc, inputs)
-        if into is None:
-            return found
-        if isinstance(found, Noise) or len(into) != 1 or not isinstance(into[0], np.ndarray):
-            raise self._looked_at()
-        np.copyto(into[0], found, casting="same_kind")
-        return into[0]
-
-    def _linear(self, ufunc: Any, inputs: tuple[Any, ...]) -> Any:
+    def combine(self, ufunc: Any, inputs: tuple[Any, ...]) -> Any:
+        """Return scaled noise, or a noisy value."""
         if ufunc is np.negative:
             return self._times(-1.0)
         if ufunc is np.positive:
             return self
-        one, other = inputs if len(inputs) == 2 else (None, None)
+        one, other = inputs
         if ufunc is np.add:
             return self.meet(other if one is self else one)
         if ufunc is np.subtract:
-            return self.meet(one) if other is self else self.meet(np.negative(np.asarray(other)))
+            return self.meet(one) if other is self else self.meet(other, -1.0)
         if ufunc is np.multiply:
             return self._times(other if one is self else one)
-        if ufunc is np.true_divide and one is self:
-            return self._times(other, divide=True)
-        raise self._looked_at()
+        return self._times(other, divide=True) if one is self else self.looked_at()
 
-    def _looked_at(self, *_: Any, **__: Any) -> NoLaw:
-        raise self._state.refuse("a draw is looked at by itself")
-
-    __array__ = __float__ = __int__ = __bool__ = __index__ = __round__ = __abs__ = _looked_at
-    __lt__ = __le__ = __gt__ = __ge__ = __pow__ = __rpow__ = __setitem__ = _looked_at
-    __array_function__ = __matmul__ = __rmatmul__ = __rtruediv__ = _looked_at
-    __hash__ = __eq__ = __ne__ = _looked_at  # type: ignore[assignment]
-    __repr__ = __str__ = __format__ = __reduce__ = _looked_at  # type: ignore[assignment]
+    def written(self, target: Any, found: Any) -> Any:
+        """Return an array that a noisy value was written over."""
+        if not isinstance(target, np.ndarray):
+            raise self.refusal("a noisy value is written into what is no array")
+        np.copyto(target, found, casting="same_kind")
+        return target
 
     def __deepcopy__(self, memo: Any) -> Noise:
         return self
 
     def __getitem__(self, key: Any) -> Noise:
-        if isinstance(key, Noise):
-            raise self._looked_at()
+        if isinstance(key, Noise) or not self.shape:
+            raise self.looked_at()
         return Noise(self._state, self._call, self._index[key], self._factor[key])
 
     def __iter__(self) -> Any:
@@ -267,42 +243,13 @@ class Noise:
     def astype(self, dtype: Any, **_: Any) -> Noise:
         """Return the same noise; of another type than floats it would be rounded."""
         if np.dtype(dtype) != np.dtype(float):
-            raise self._state.refuse("noise is rounded to another type")
+            raise self.refusal("noise is rounded to another type")
         return self
 
     @property
     def T(self) -> Noise:
         """The transpose."""
         return Noise(self._state, self._call, self._index.T, self._factor.T)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise self._looked_at()
-
-    def __add__(self, other: Any) -> Any:
-        return np.add(self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return np.add(other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return np.subtract(self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return np.subtract(other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return np.multiply(self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return np.multiply(other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return np.true_divide(self, other)
-
-    def __neg__(self) -> Any:
-        return np.negative(self)
 
 
 def draw_value(meeting: Meeting, rng: Generator) -> Array:

@@ -14,7 +14,8 @@ What has to hold is checked in every run, and whatever breaks it ends the law wi
   reads the noisy values off its outputs, and a run that is given these returns the same output.
 
 Formal guarantee: over the real numbers, and as long as these checks speak the truth of all runs,
-losses are those of the outputs on this pair. `dpaudit.auditing.exact` certifies ends with them.
+losses are those of the outputs on this pair. `dpaudit.auditing.exact` certifies a lower end with
+them. They have no upper end: runs alone never bound what a rare history does.
 """
 
 from __future__ import annotations
@@ -22,23 +23,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
 from dpaudit._typing import Array
 from dpaudit.errors import MechanismError
-from dpaudit.freezing import patching, primitives, recorder
+from dpaudit.freezing import patching
 from dpaudit.laws.calling import Calls
 from dpaudit.laws.enclosed import ends
-from dpaudit.laws.mechanism import TiltedSample
+from dpaudit.laws.mechanism import TiltedSample, Wraps, name_of
 from dpaudit.neighbours import Pair
 from dpaudit.reals import Real
-from dpaudit.tracing.determined import CLOSE, Outcome, ReadOff, learn, runs_to_learn
+from dpaudit.tracing.determined import CLOSE, SOME, Outcome, ReadOff, learn, runs_to_learn
 from dpaudit.tracing.draws import LawState, Meeting, NoLaw, draw_value
-from dpaudit.tracing.lockstep import Trace, run_in_lockstep
-from dpaudit.tracing.movement import MovementBounds
+from dpaudit.tracing.lockstep import Trace, run_in_lockstep, trace
 from dpaudit.tracing.steps import LAWS, draw_tilted
 
 Key = tuple[str, str, tuple[int, ...]]
@@ -48,10 +48,13 @@ _SAME_LOSS = 1e-9  # relative, of losses that are summed in two ways
 
 @dataclass(frozen=True, kw_only=True)
 class NoLawFound:
-    """Why no law was read: the line of the source, and what stands there."""
+    """Why no law was read, and the line of the source, where it is one."""
 
-    place: str
     reason: str
+    place: str | None = None
+
+    def __str__(self) -> str:
+        return self.reason if self.place is None else f"{self.place}: {self.reason}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +65,8 @@ class Profile:
     ----------
     scale
         The least of its noise.
+    is_steady
+        Whether its noise has the same scale in all runs, on both datasets.
     moved
         How far its centre moved at most, in the norm of its noise.
     divergence
@@ -69,12 +74,13 @@ class Profile:
     """
 
     scale: float
+    is_steady: bool
     moved: float
     divergence: float
 
 
 @dataclass(frozen=True, eq=False)
-class TracedLaw:
+class TracedLaw(Wraps):
     """A function whose law was read, as a mechanism with that law.
 
     A transcript is all noisy values of a run in order, shape ``(k,)``.
@@ -89,18 +95,23 @@ class TracedLaw:
         Of each call of a primitive, whether its noise meets the location that it is given.
     read_off
         How noisy values are read off outputs.
-    movements
-        How far each centre moves at most after every history, on the pair, where that was read.
     profile
-        How far it moved in a few runs.
+        How far each centre moved in a few runs.
     """
+
+    is_replayed = True
+    """That every transcript runs the code again, so that checks draw no more than they need."""
 
     calling: Calls
     keys: tuple[Key, ...]
     located: tuple[bool, ...]
     read_off: ReadOff
-    movements: MovementBounds | None = None
     profile: tuple[Profile, ...] = ()
+
+    @property
+    def function(self) -> Any:
+        """The code itself."""
+        return self.calling.function
 
     @property
     def loss_is_unbounded(self) -> bool:
@@ -139,7 +150,6 @@ class TracedLaw:
 
     def _loss(self, values: Array, pair: Pair[Any]) -> float:
         own, other = self._both(values, pair)
-        self._require_bounded(own, other)
         steps = zip(self._split(values), own, other, strict=True)
         return sum(LAWS[a.kind].loss(v, a.located, b.located) for v, a, b in steps)
 
@@ -183,11 +193,10 @@ class TracedLaw:
         data = pair.dataset, pair.neighbour
         seed = int(rng.integers(2**63))
         traces = run_in_lockstep(self.calling.one, data, seed, decide, self.located)
-        for trace in traces:
-            self._require_followed(trace)
-        self._require_bounded(*(trace.meetings for trace in traces))
+        for run in traces:
+            self._require_followed(run)
         values = np.concatenate([one.ravel() for one in drawn])
-        one, other = (self._outcome(trace) for trace in traces)
+        one, other = (self._outcome(each) for each in traces)
         self._require(one, other, values, _scales(traces[0].meetings))
         self._require_alone(values, pair, float(sums[0]))
         return values, float(sums[0]), float(sums[1])
@@ -199,16 +208,8 @@ class TracedLaw:
             raise self._broken("runs beside one another differ from runs alone")
 
     def log_mgf_bounds(self, pair: Pair[Any], tilt: float) -> tuple[float, float]:
-        """Return 0 and what the bounds on movements allow, infinite where none was read."""
-        if self.movements is None:
-            return 0.0, np.inf
-        moved = [
-            LAWS[one.kind].log_mgf_bound(
-                (one.norms.l2 if one.kind == "normal" else one.norms.l1) / one.scale, tilt
-            )
-            for one in self.movements.movements
-        ]
-        return 0.0, sum(moved)
+        """Return 0 and infinity: no run says how far a centre moves after another history."""
+        return 0.0, np.inf
 
     def loss_bounds(self, transcript: Array, pair: Pair[Any]) -> tuple[float, float]:
         """Return doubles between which a loss lies, centres and scales being the doubles they are.
@@ -240,9 +241,9 @@ class TracedLaw:
 
     def _forced(self, dataset: Any, values: Array) -> tuple[list[Meeting], Outcome]:
         """Return the meetings and the output of a run that is given its noisy values."""
-        trace = forced(self.calling.one, dataset, list(self._split(values)), self.located)
-        self._require_followed(trace)
-        return trace.meetings, self._outcome(trace)
+        run = forced(self.calling.one, dataset, list(self._split(values)), self.located)
+        self._require_followed(run)
+        return run.meetings, self._outcome(run)
 
     def _outcome(self, trace: Trace) -> Outcome:
         try:
@@ -253,20 +254,9 @@ class TracedLaw:
     def _require_followed(self, trace: Trace) -> None:
         reason = unlawful(trace)
         if reason is not None:
-            raise self._broken(f"{reason.place} {reason.reason}")
+            raise self._broken(str(reason))
         if tuple(one.key for one in trace.meetings) != self.keys:
             raise self._broken("noise meets values in another order, or elsewhere")
-
-    def _require_bounded(self, own: Sequence[Meeting], other: Sequence[Meeting]) -> None:
-        """Refuse runs in which a centre moves further than the code seemed to say."""
-        if self.movements is None:
-            return
-        for bound, a, b in zip(self.movements.movements, own, other, strict=True):
-            scales = a.located.scale, b.located.scale
-            least = min(float(one.min(initial=np.inf)) for one in scales)
-            most = bound.norms.l2 if bound.kind == "normal" else bound.norms.l1
-            if moved(a, b) > most * (1 + 1e-6) + 1e-12 or least < bound.scale * (1 - 1e-12):
-                raise self._broken(f"{bound.place} moves further than its code allows")
 
     def _require(self, one: Outcome, other: Outcome, values: Array, scales: Array) -> None:
         if not _same(one, other):
@@ -275,8 +265,9 @@ class TracedLaw:
             raise self._broken("the output does not tell the noisy values")
 
     def _broken(self, reason: str) -> MechanismError:
-        name = getattr(self.calling.function, "__name__", type(self.calling.function).__name__)
-        return MechanismError(f"mechanism {name}: the law that was read does not hold: {reason}")
+        return MechanismError(
+            f"mechanism {name_of(self)}: the law that was read does not hold: {reason}"
+        )
 
 
 def moved(own: Meeting, other: Meeting) -> float:
@@ -293,8 +284,10 @@ def _profile(runs: Sequence[tuple[Trace, Trace]]) -> tuple[Profile, ...]:
 
 def _profile_of(pairs: Sequence[tuple[Meeting, Meeting]]) -> Profile:
     divergences = [LAWS[a.kind].divergence(a.located, b.located) for a, b in pairs]
+    first = pairs[0][0].located.scale
     return Profile(
         scale=min(float(a.located.scale.min(initial=np.inf)) for a, _ in pairs),
+        is_steady=all(np.array_equal(first, one.located.scale) for both in pairs for one in both),
         moved=max(moved(a, b) for a, b in pairs),
         divergence=float(np.mean(divergences)),
     )
@@ -333,26 +326,25 @@ def forced(
         return value
 
     state = LawState(0, meet, located)
-    run = recorder.record(state, function, dataset, primitives.generator())
-    return Trace(run, state.meetings, state.refusal, list(located))
+    return trace(state, function, dataset)
 
 
 def unlawful(trace: Trace) -> NoLawFound | None:
     """Return why a run has no law that is read, None if it has one."""
     run = trace.run
     if trace.refusal is not None:
-        return NoLawFound(place=trace.refusal[0], reason=trace.refusal[1])
+        return NoLawFound(reason=trace.refusal[1], place=trace.refusal[0])
     others = [one for one in run.calls if one.kind not in LAWS]
     if others:
-        return NoLawFound(place=others[0].place, reason=f"draws with {others[0].name}")
+        return NoLawFound(reason=f"draws of {others[0].name} are not read", place=others[0].place)
     if run.error is not None:
-        return NoLawFound(place="the function", reason=f"raises {run.error}")
+        return NoLawFound(reason=f"the function raises {run.error}")
     if run.seeds:
-        return NoLawFound(place=run.seeds[0][1], reason="gives a generator a seed of its own")
+        return NoLawFound(reason="a generator has a seed of its own", place=run.seeds[0][1])
     if run.elsewhere:
-        return NoLawFound(place="another thread", reason="draws")
+        return NoLawFound(reason="another thread draws")
     if run.copied:
-        return NoLawFound(place="the function", reason="copies a generator")
+        return NoLawFound(reason="a generator is copied")
     return None
 
 
@@ -373,49 +365,65 @@ def read_law(calling: Calls, pair: Pair[Any], rng: Generator) -> TracedLaw | NoL
     """
     with patching.patched(calling.function):
         located = _located(calling, pair, rng)
-        first = _learning_run(calling, pair, rng, located)
-        if isinstance(first, NoLawFound):
-            return first
-        runs, keys = [first], tuple(one.key for one in first[0].meetings)
-        for _ in range(runs_to_learn(first[1], first[2]) - 1):
+        runs = list[_Learned]()
+        while len(runs) < (SOME if not runs else runs_to_learn(runs[0].outcome)):
             run = _learning_run(calling, pair, rng, located)
             if isinstance(run, NoLawFound):
                 return run
-            if tuple(one.key for one in run[0].meetings) != keys:
-                return NoLawFound(place="the function", reason="noise meets other values each run")
+            if runs and run.keys != runs[0].keys:
+                return NoLawFound(reason="noise meets other values in another run")
             runs.append(run)
-    scales = np.min([_scales(one[0].meetings) for one in runs], axis=0)
-    read_off = learn([one[1] for one in runs], [one[2] for one in runs], scales)
+            if len(runs) == SOME and (read_off := _read_off(runs)) is not None:
+                return _law_of(calling, runs, read_off)
+    read_off = _read_off(runs)
     if read_off is None:
-        return NoLawFound(place="the output", reason="does not determine the noisy values")
-    return TracedLaw(
-        calling,
-        keys,
-        tuple(first[0].located),
-        read_off,
-        profile=_profile([(one, other) for one, _, _, other in runs]),
-    )
+        return NoLawFound(reason="the output does not determine the noisy values")
+    return _law_of(calling, runs, read_off)
+
+
+def _read_off(runs: Sequence[_Learned]) -> ReadOff | None:
+    scales = np.min([_scales(one.own.meetings) for one in runs], axis=0)
+    return learn([one.outcome for one in runs], [one.values for one in runs], scales)
+
+
+def _law_of(calling: Calls, runs: Sequence[_Learned], read_off: ReadOff) -> TracedLaw:
+    profile = _profile([(one.own, one.other) for one in runs])
+    return TracedLaw(calling, runs[0].keys, tuple(runs[0].own.located), read_off, profile)
 
 
 def _located(calling: Calls, pair: Pair[Any], rng: Generator) -> list[bool]:
-    """Return which calls of primitives are given a location that is not 0 on both datasets.
+    """Return which calls of primitives are given a location that is not 0 on either dataset.
 
     A run on either dataset alone shows it: a count that is 0 on one of them is a centre there, too.
     """
     found = list[bool]()
     for data in (pair.dataset, pair.neighbour):
         state = LawState(0, lambda meeting: draw_value(meeting, rng))
-        recorder.record(state, calling.one, data, primitives.generator())
+        trace(state, calling.one, data)
         longer = max(len(found), len(state.located))
         sides = (one + [False] * (longer - len(one)) for one in (found, state.located))
         found = [a or b for a, b in zip(*sides, strict=True)]
     return found
 
 
+class _Learned(NamedTuple):
+    """Two runs that saw the same noisy values, and the one output of both."""
+
+    own: Trace
+    other: Trace
+    outcome: Outcome
+    values: Array
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """What every further run agrees on."""
+        return tuple(one.key for one in self.own.meetings)
+
+
 def _learning_run(
     calling: Calls, pair: Pair[Any], rng: Generator, located: Sequence[bool]
-) -> tuple[Trace, Outcome, Array, Trace] | NoLawFound:
-    """Return a run on the dataset, its output and noisy values, and the run on the neighbour."""
+) -> _Learned | NoLawFound:
+    """Return two runs, whose noisy values follow the law of either dataset in turn."""
     drawn = list[Array]()
 
     def decide(own: Meeting, other: Meeting) -> Array:
@@ -423,19 +431,19 @@ def _learning_run(
         return drawn[-1]
 
     data = pair.dataset, pair.neighbour
-    traces = run_in_lockstep(calling.one, data, int(rng.integers(2**63)), decide, located)
-    for trace in traces:
-        if (reason := unlawful(trace)) is not None:
-            return reason
-    one, other = traces
-    if [a.key for a in one.meetings] != [a.key for a in other.meetings]:
-        return NoLawFound(place="the function", reason="data decide where noise is added")
+    own, other = run_in_lockstep(calling.one, data, int(rng.integers(2**63)), decide, located)
+    if (reason := unlawful(own) or unlawful(other)) is not None:
+        return reason
+    if [a.key for a in own.meetings] != [a.key for a in other.meetings]:
+        return NoLawFound(reason="data decide where noise is added")
     try:
-        outcome, another = (Outcome.of(trace.run.value, None) for trace in traces)
+        outcome, another = (Outcome.of(each.run.value, None) for each in (own, other))
     except NoLaw:
-        return NoLawFound(place="the output", reason="holds a draw by itself")
+        return NoLawFound(reason="the output holds a draw by itself")
     if not _same(outcome, another):
-        return NoLawFound(place="the output", reason="data reach it past the noise")
-    if not drawn or sum(value.size for value in drawn) > _LONGEST:
-        return NoLawFound(place="the function", reason="has no noise, or too much to follow")
-    return one, outcome, np.concatenate([value.ravel() for value in drawn]), other
+        return NoLawFound(reason="data reach the output past the noise")
+    if not drawn:
+        return NoLawFound(reason="there is no noise")
+    if sum(value.size for value in drawn) > _LONGEST:
+        return NoLawFound(reason=f"there are more than {_LONGEST:,} noisy numbers")
+    return _Learned(own, other, outcome, np.concatenate([value.ravel() for value in drawn]))

@@ -32,7 +32,7 @@ class Trace:
 
     run: Run
     meetings: list[Meeting]
-    refusal: tuple[str, str] | None
+    refusal: tuple[str | None, str] | None
     located: list[bool]
 
 
@@ -54,7 +54,7 @@ class _Partner:
     def _run(self, function: Function, data: Any) -> None:
         self.go.acquire()
         self.state = LawState(self.seed, self._wait, self.located)
-        self.trace = _trace(self.state, function, data)
+        self.trace = trace(self.state, function, data)
         self.meeting = None
         self.back.release()
 
@@ -78,7 +78,7 @@ class _Partner:
         """Let it go on to its end; a further meeting stops it."""
         if self.trace is None and self.go_on(answer) is not None:
             assert self.state is not None
-            self.state.refusal = self.state.refusal or _ELSEWHERE
+            self.state.refuse_for(_ELSEWHERE)
             while self.go_on(_Stop()) is not None:  # code that catches everything meets it again
                 pass
         self.thread.join()
@@ -86,12 +86,16 @@ class _Partner:
         return self.trace
 
 
-_ELSEWHERE = "the function", "adds noise in another order, or elsewhere, on the other dataset"
+_ELSEWHERE = None, "noise is added in another order, or elsewhere, on the other dataset"
 
 
-def _trace(state: LawState, function: Function, data: Any) -> Trace:
-    run = recorder.record(state, function, data, primitives.generator())
-    return Trace(run, state.meetings, state.refusal, state.located)
+def trace(state: LawState, function: Function, data: Any) -> Trace:
+    """Return what a run on a dataset comes to, as a state decides its noisy values."""
+    try:
+        recorder.record(state, function, data, primitives.generator())
+    except recorder.TooMany:
+        state.refuse_for((None, "there are too many draws to follow"))
+    return Trace(state.run, state.meetings, state.refusal, state.located)
 
 
 def run_in_lockstep(
@@ -130,9 +134,7 @@ def run_in_lockstep(
 
     state = LawState(seed, meet, located)
     with warnings.catch_warnings():  # two runs that catch their own leave filters of either
-        try:
-            own = _trace(state, function, data[0])
-        finally:
-            other = partner.end(answer[0])
-            recorder.switch_to(None)
+        own = trace(state, function, data[0])  # only the keyboard gets out of it
+        other = partner.end(answer[0])
+        recorder.switch_to(None)
     return own, other

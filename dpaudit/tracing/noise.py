@@ -10,11 +10,10 @@ from dpaudit._typing import Array
 from dpaudit.freezing import tracked
 from dpaudit.tracing.bounded import BoundedArray, Movement, Reading, as_spread
 from dpaudit.tracing.spread import history, spread_out
+from dpaudit.tracing.unmet import Unmet
 
-_LINEAR = frozenset({np.add, np.subtract, np.multiply, np.true_divide, np.negative})
 
-
-class NoiseDraw:
+class NoiseDraw(Unmet):
     """Noise that met no value yet. Each of its entries meets one, once.
 
     Parameters
@@ -29,7 +28,6 @@ class NoiseDraw:
         What they are times; public, and broadcast with them.
     """
 
-    __array_priority__ = 2000
     meets = True
     """That it decides itself what becomes of a value that it is added to."""
 
@@ -48,43 +46,29 @@ class NoiseDraw:
         """Of the noise."""
         return self._standard.shape
 
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return self._standard.ndim
+    def refusal(self, reason: str) -> Exception:
+        """Note a refusal, and return what is raised for it."""
+        return self._reading.refuse(reason)
 
-    @property
-    def size(self) -> int:
-        """Number of entries."""
-        return self._standard.size
-
-    def __len__(self) -> int:
-        return len(self._standard)
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        into = options.pop("out", None)
-        if method != "__call__" or options or ufunc not in _LINEAR:
-            raise self._reading.refuse("a draw is looked at by itself")
+    def combine(self, ufunc: Any, inputs: tuple[Any, ...]) -> Any:
+        """Return scaled noise, or a noisy value."""
         if len(inputs) == 1:
-            return self._times(np.array(-1.0))
+            return self if ufunc is np.positive else self._times(np.array(-1.0))
         one, other = inputs
         mine, theirs = (one, other) if one is self else (other, one)
         if isinstance(theirs, NoiseDraw):
-            raise self._reading.refuse("no rule for a sum or product of two draws")
+            raise self.refusal("no rule for a sum or product of two draws")
         if ufunc in (np.multiply, np.true_divide):
-            found: Any = self._by(ufunc, mine is one, theirs)
-        else:
-            sign = -1.0 if ufunc is np.subtract and mine is other else 1.0
-            minus = -1.0 if ufunc is np.subtract and mine is one else 1.0
-            found = self._meet(theirs, minus, sign)
-        return found if into is None else self._put(into, found)
+            return self._by(ufunc, mine is one, theirs)
+        sign = -1.0 if ufunc is np.subtract and mine is other else 1.0
+        minus = -1.0 if ufunc is np.subtract and mine is one else 1.0
+        return self._meet(theirs, minus, sign)
 
-    def _put(self, into: tuple[Any, ...], found: Any) -> Any:
-        (target,) = into
-        if not isinstance(target, BoundedArray) or target.shape != found.shape:
-            raise self._reading.refuse("a noisy value is written into a plain array")
-        target.overwrite(found.spread)
-        return target
+    def written(self, target: Any, found: Any) -> Any:
+        """Return a bounded array that a noisy value was written over."""
+        if not isinstance(target, BoundedArray):
+            raise self.refusal("a noisy value is written into a plain array")
+        return target.written(found)
 
     def _by(self, ufunc: Any, first: bool, other: Any) -> NoiseDraw:
         factor = as_spread(self._reading, other)
@@ -116,43 +100,6 @@ class NoiseDraw:
         return release(
             self._reading, self.kind, minus, centre, np.abs(self._factor), np.asarray(noise)
         )
-
-    def _looked_at(self, *_: Any, **__: Any) -> Any:
-        raise self._reading.refuse("a draw is looked at by itself")
-
-    __array__ = __float__ = __int__ = __bool__ = __iter__ = __getitem__ = __setitem__ = _looked_at
-    __lt__ = __le__ = __gt__ = __ge__ = __pow__ = __rpow__ = __abs__ = _looked_at
-    __array_function__ = __matmul__ = __rmatmul__ = __round__ = __index__ = _looked_at
-    __hash__ = __eq__ = __ne__ = __repr__ = __str__ = __rtruediv__ = _looked_at
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return self._looked_at()
-
-    def __add__(self, other: Any) -> Any:
-        return np.add(self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return np.add(other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return np.subtract(self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return np.subtract(other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return np.multiply(self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return np.multiply(other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return np.true_divide(self, other)
-
-    def __neg__(self) -> Any:
-        return np.negative(self)
 
 
 def release(

@@ -51,8 +51,6 @@ class Law:
         Draws of scale 1, of a shape.
     tilt
         Returns a tilted value and its ``K``, both scales the same.
-    log_mgf_bound
-        Of the whole movement of a value in scales, and of a tilt: what no sum of K exceeds.
     mean_loss
         Expected loss of entries whose centres are so many scales apart, both scales the same.
     enclosed
@@ -63,7 +61,6 @@ class Law:
     distribution: Callable[[Array], Array]
     draw: Callable[[Generator, tuple[int, ...]], Array]
     tilt: Callable[[Located, Array, float, Generator], tuple[Array, float]]
-    log_mgf_bound: Callable[[float, float], float]
     mean_loss: Callable[[Array], Array]
     enclosed: Callable[[Real], Real]
 
@@ -128,19 +125,12 @@ def _laplace_distribution(scales: Array) -> Array:
     return np.where(scales < 0, tail, 1 - tail)
 
 
-def _laplace_bound(apart: float, tilt: float) -> float:
-    """Return the largest sum of K for shifts of so many scales in L1: K is convex from 0."""
-    one = _log_pieces(np.array(apart), tilt)
-    return float(np.logaddexp(np.logaddexp(one[0], one[1]), one[2])) - math.log(2)
-
-
 LAWS = {
     "normal": Law(
         log_density=lambda z: -(z**2) / 2,
         distribution=ndtr,
         draw=lambda rng, shape: rng.standard_normal(shape),
         tilt=_tilt_gaussian,
-        log_mgf_bound=lambda apart, tilt: tilt * (1 + tilt) / 2 * apart**2,
         mean_loss=lambda apart: apart**2 / 2,
         enclosed=lambda z: z * z / Real(2.0),
     ),
@@ -149,7 +139,6 @@ LAWS = {
         distribution=_laplace_distribution,
         draw=lambda rng, shape: rng.laplace(size=shape),
         tilt=_tilt_laplace,
-        log_mgf_bound=_laplace_bound,
         mean_loss=lambda apart: apart + np.expm1(-apart),
         enclosed=abs,
     ),

@@ -99,8 +99,8 @@ def test_a_figure_has_the_pictures_of_the_report(audited):
 def read_law(*shares):
     lines = [
         NoisyLine(
-            place=f"train.py:{n} in <step>", noise="normal", values=2, scale=0.5, moved=0.25,
-            bound=None if n else 0.3, share=share,
+            place=f"train.py:{n} in <step>", noise="normal", values=2, scale=0.5,
+            moved=None if n else 0.3, share=share,
         )
         for n, share in enumerate(shares)
     ]  # fmt: skip

@@ -1,0 +1,79 @@
+"""What noise that met no value yet has in common: it is scaled and added, and never looked at."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+LINEAR = frozenset({np.add, np.subtract, np.multiply, np.true_divide, np.negative, np.positive})
+
+
+class Unmet(NDArrayOperatorsMixin):
+    """Noise whose operators go through ``__array_ufunc__``; all else looks at it by itself."""
+
+    __array_priority__ = 2000
+
+    @abstractmethod
+    def refusal(self, reason: str) -> Exception:
+        """Note a refusal, for good, and return what is raised for it."""
+
+    @abstractmethod
+    def combine(self, ufunc: Any, inputs: tuple[Any, ...]) -> Any:
+        """Return a linear operation of this noise and of what else is given."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """Of the noise."""
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return int(np.prod(self.shape))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of what it will be."""
+        return np.dtype(float)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise self.looked_at()
+        return self.shape[0]
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        into = options.pop("out", None)
+        if method != "__call__" or options or ufunc not in LINEAR:
+            raise self.looked_at()
+        found = self.combine(ufunc, inputs)
+        if into is None or (into[0] is self and not self.shape):  # a number is not changed in place
+            return found
+        if isinstance(found, Unmet):
+            raise self.refusal("noise is changed in place")
+        return self.written(into[0], found)
+
+    @abstractmethod
+    def written(self, target: Any, found: Any) -> Any:
+        """Return what a noisy value was written into."""
+
+    def looked_at(self, *_: Any, **__: Any) -> Any:
+        """Refuse whatever looks at the noise by itself."""
+        raise self.refusal("a draw is looked at by itself")
+
+    __array__ = __array_function__ = __setitem__ = __contains__ = looked_at
+    __float__ = __int__ = __complex__ = __bool__ = __index__ = looked_at
+    __round__ = __trunc__ = __floor__ = __ceil__ = looked_at
+    __hash__ = __repr__ = __str__ = __format__ = __reduce__ = looked_at
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.looked_at()
