@@ -83,6 +83,8 @@ import numpy as np
 class Sum:
     def sample(self, dataset, trials, rng):
         return np.sum(dataset) + rng.laplace(scale=0.2, size=trials)
+def total(dataset):
+    return np.sum(dataset)
 """
 AUDIT = """
 [audit]
@@ -134,6 +136,7 @@ CSV = ("--data", "csv", "--data-path", "own.csv", "--data-option", "label_column
 ON_CSV = (*CSV, "--set", "nodes=2", "--set", "graph=complete")
 CLAIM = ("--epsilon", "1", "--delta", "0")
 ON_FILES = ("--dataset", "one.csv", "--neighbour", "other.csv")
+SEARCHED = (*ON_FILES[:2], "--relation", "replace-record", "--bounds", "0,1")
 CERTIFICATES = ROOT / "reports" / "huang2020-theorem4" / "certificate.json"
 
 
@@ -264,6 +267,7 @@ COMMANDS = {
     "canary pickled": ["canary", "one.npz", "--delta", "1e-5"],
     "canary": ["canary", "scores.csv", "--delta", "1e-5", "--out", "judged"],
     "replay": ["replay", "own_sum:Sum", "--epsilon", "1", *ON_FILES, "--out", "replayed"],
+    "sensitivity": ["sensitivity", "own_sum.py:total", *SEARCHED],
     "pickled": ["audit", "npy.toml", *QUICK],
     "in process": ["audit", "csv.toml", *QUICK, "--in-process"],
     "reproduce": ["reproduce", "theirs", "--data", "own.csv", "--out", "figures"],
@@ -563,6 +567,17 @@ def test_a_replay_runs_the_function_elsewhere(ran):
     assert ran["replay"].foreign_code == set()
     assert {one.split("/")[0] for one in ran["replay"].wrote} == {"replayed"}
     assert not (ran["replay"].place / "work" / "touched").exists()
+
+
+@row("`sensitivity MODULE:FUNCTION`")
+def test_a_query_is_run_elsewhere(ran):
+    assert ran["sensitivity"].status == 0
+    outside = r"own_sum|__pycache__"
+    opened = {one for one in ran["sensitivity"].opened if not re.search(outside, one)}
+    assert opened - {"."} == {"one.csv"}
+    assert ran["sensitivity"].foreign_code == set()
+    assert ran["sensitivity"].wrote == set()
+    assert not (ran["sensitivity"].place / "work" / "touched").exists()
 
 
 @row("`audit CLAIM`")

@@ -24,6 +24,7 @@ from dpaudit.cli.replay import replay
 from dpaudit.cli.reproduce import reproduce
 from dpaudit.cli.scan import scan
 from dpaudit.cli.selftest import selftest
+from dpaudit.cli.sensitivity import sensitivity
 from dpaudit.cli.store import merge, resume, show_help, store
 from dpaudit.cli.verify import verify
 
@@ -39,7 +40,13 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 _PANELS: dict[str, dict[str, Callable[..., int | None]]] = {
-    "Your code": {"audit": audit, "replay": replay, "canary": canary, "verify": verify},
+    "Your code": {
+        "audit": audit,
+        "replay": replay,
+        "sensitivity": sensitivity,
+        "canary": canary,
+        "verify": verify,
+    },
     "Papers": {"list": list_installed, "show": show, "attack": attack, "reproduce": reproduce},
     "Accounting": {"account": account, "calibrate": calibrate},
     "Stored runs": {"resume": resume, "merge": merge},

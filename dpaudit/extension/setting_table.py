@@ -53,14 +53,17 @@ class Door(Enum):
     MARKER = "pytest.mark.dp"
     STREAM = "dpaudit audit --watch"
     REPLAY = "dpaudit replay"
+    SENSITIVITY = "dpaudit sensitivity"
 
 
 _ALL = frozenset(Door)
-_AUDITS = _ALL - {Door.STREAM, Door.REPLAY}
+_CLAIMED = _ALL - {Door.SENSITIVITY}  # a query claims nothing
+_AUDITS = _CLAIMED - {Door.STREAM, Door.REPLAY}
 _OWN = _AUDITS - {Door.CLAIM}
 _RUN = _AUDITS - {Door.MARKER}  # of a run of tests these are the run's
 _CLAIMS = frozenset({Door.COMMAND, Door.CLAIM})
 _LINES = frozenset({Door.COMMAND, Door.FILE})
+_PROCESSES = frozenset({Door.COMMAND, Door.REPLAY, Door.SENSITIVITY})
 
 
 @dataclass(frozen=True)
@@ -153,7 +156,7 @@ class AuditSettings:
         Group.CLAIM,
         "Claimed epsilon",
         "no default, but 1 of a paper's claim",
-        doors=_ALL,
+        doors=_CLAIMED,
     )
     delta: float = setting(
         1e-5,
@@ -161,7 +164,7 @@ class AuditSettings:
         Group.CLAIM,
         "Claimed delta",
         "0, but 1e-5 of a paper's claim",
-        doors=_ALL,
+        doors=_CLAIMED,
     )
     data: str = setting(
         "worst-case",
@@ -276,7 +279,7 @@ class OwnSettings:
         Kind.RECORDS,
         Group.DATA,
         "A file of records for your mechanism, .csv, .json or .npy",
-        doors=_LINES | {Door.REPLAY},
+        doors=_LINES | {Door.REPLAY, Door.SENSITIVITY},
     )
     neighbour: Any = setting(
         None,
@@ -292,14 +295,14 @@ class OwnSettings:
         Group.DATA,
         "What makes them neighbours",
         "the finest that they obey",
-        doors=_OWN | {Door.REPLAY},
+        doors=_OWN | {Door.REPLAY, Door.SENSITIVITY},
     )
     bounds: Any = setting(
         None,
         Kind.BOUNDS,
         Group.DATA,
         "Of numbers where neighbours are looked for; may be given for each column",
-        doors=_OWN | {Door.REPLAY},
+        doors=_OWN | {Door.REPLAY, Door.SENSITIVITY},
     )
     domain: Any = setting(
         None,
@@ -307,7 +310,7 @@ class OwnSettings:
         Group.DATA,
         "What datasets may be, in place of a neighbour: bounds=[0,1], records=6, columns, norm, "
         "labels, users, nodes",
-        doors=_OWN | {Door.REPLAY},
+        doors=_OWN | {Door.REPLAY, Door.SENSITIVITY},
     )
     search_calls: int | None = setting(
         None,
@@ -396,7 +399,7 @@ class ProcessSettings:
         Group.MACHINE,
         "Seconds that one call of a mechanism may take",
         "any",
-        doors=frozenset({Door.COMMAND, Door.REPLAY}),
+        doors=_PROCESSES,
     )
     memory: float | None = setting(
         None,
@@ -404,14 +407,14 @@ class ProcessSettings:
         Group.MACHINE,
         "MiB that a process of a mechanism may have",
         "any",
-        doors=frozenset({Door.COMMAND, Door.REPLAY}),
+        doors=_PROCESSES,
     )
     in_process: bool = setting(
         False,
         Kind.FLAG,
         Group.MACHINE,
         "Run mechanisms in this process, as debuggers need it",
-        doors=frozenset({Door.COMMAND, Door.REPLAY}),
+        doors=_PROCESSES,
     )
 
 

@@ -51,6 +51,8 @@ class Sensitivity:
     apart
         Of a distance in the place of a relation: how far the two datasets are apart. The movement
         is that of a unit of distance, then.
+    is_nobodys
+        Whether the pair holds no value that follows from records of somebody.
     """
 
     at_least: float
@@ -58,6 +60,7 @@ class Sensitivity:
     pair: Pair[Any] | None
     pairs: int
     apart: float | None = None
+    is_nobodys: bool = False
 
     def __float__(self) -> float:
         return self.at_least
@@ -65,6 +68,20 @@ class Sensitivity:
     def __str__(self) -> str:
         a_unit = "" if self.apart is None else " a unit of distance"
         return f"at least {self.at_least:.9g} ({self.norm}){a_unit}, of {self.pairs} pairs"
+
+
+def first_digit(value: float) -> float:
+    """Return a number rounded down to one digit: more of a movement would tell of records.
+
+    Examples
+    --------
+    >>> first_digit(0.0379), first_digit(5.0), first_digit(0.0)
+    (0.03, 5.0, 0.0)
+    """
+    if not 0 < value < math.inf:
+        return value
+    digit, exponent = f"{value:.16e}".split("e")
+    return float(f"{digit[0]}e{exponent}")
 
 
 class Moved(NamedTuple):
@@ -215,7 +232,8 @@ def _a_unit(
     if best is None or not best.shown.size:
         return Sensitivity(0.0, name, None, len(seen))
     certain = best.shown.size / best.apart * (1 - _ROUNDING)
-    return Sensitivity(certain, name, space.pair(best.place), len(seen), best.apart)
+    is_nobodys = space.is_nobodys(best.place)
+    return Sensitivity(certain, name, space.pair(best.place), len(seen), best.apart, is_nobodys)
 
 
 def sensitivity(
@@ -283,4 +301,5 @@ def sensitivity(
     best = next((one for one in found.found if one.kind != "nothing"), None)
     if best is None:
         return Sensitivity(0.0, name, None, found.pairs)
-    return Sensitivity(best.moved, name, hunt.space.oriented(best.place), found.pairs)
+    pair = hunt.space.oriented(best.place)
+    return Sensitivity(best.moved, name, pair, found.pairs, is_nobodys=best.is_nobodys)

@@ -30,7 +30,7 @@ from dpaudit.neighbours.records import Bounds
 from dpaudit.records import Record
 from dpaudit.search.engine import CALLS, Hunt
 from dpaudit.search.norms import Norm, norm_of
-from dpaudit.search.sensitivity import answer_of, hunt_of, moved_between
+from dpaudit.search.sensitivity import answer_of, first_digit, hunt_of, moved_between
 from dpaudit.search.showing import Shown as Seen
 from dpaudit.search.space import Place
 from dpaudit.verdicts import judge
@@ -308,7 +308,7 @@ def _message(movement: _Movement, norm: str, made_up: bool) -> str:
     one, other = (side if made_up else Record(side) for side in (pair.dataset, pair.neighbour))
     shown = made_up or records.are_shown()
     distance, ratio = (
-        f"{value:.9g}" if shown else f"at least {_first_digit(value)}"
+        f"{value:.9g}" if shown else f"at least {first_digit(value):g}"
         for value in (movement.distance, movement.ratio)
     )
     return (
@@ -319,11 +319,3 @@ def _message(movement: _Movement, norm: str, made_up: bool) -> str:
         f"  dataset: {one!r}\n"
         f"  neighbour: {other!r}"
     )
-
-
-def _first_digit(value: float) -> str:
-    """Return a number rounded down to one digit: more of them would tell of records."""
-    if not 0 < value < math.inf:
-        return f"{value:g}"
-    digit, exponent = f"{value:.16e}".split("e")
-    return f"{float(f'{digit[0]}e{exponent}'):g}"

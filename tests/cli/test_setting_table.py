@@ -16,6 +16,7 @@ from dpaudit.auditing.specification import read_specification
 from dpaudit.cli.audit import audit as audit_command
 from dpaudit.cli.main import app
 from dpaudit.cli.replay import replay as replay_command
+from dpaudit.cli.sensitivity import sensitivity as sensitivity_command
 from dpaudit.cli.setting_options import values_of
 from dpaudit.extension.setting_table import (
     TABLE,
@@ -54,7 +55,12 @@ def test_a_replay_takes_what_the_table_says_with_its_defaults():
 
 
 @pytest.mark.parametrize(
-    ("command", "door"), [(audit_command, Door.COMMAND), (replay_command, Door.REPLAY)]
+    ("command", "door"),
+    [
+        (audit_command, Door.COMMAND),
+        (replay_command, Door.REPLAY),
+        (sensitivity_command, Door.SENSITIVITY),
+    ],
 )
 def test_a_command_has_an_option_for_each(command, door):
     assert {*names_of(door=door)} <= {*inspect.signature(command).parameters}

@@ -1,11 +1,21 @@
-"""Replays, and scans of a package."""
+"""Replays, queries, and scans of a package."""
 
 import shutil
 from pathlib import Path
 
 import pytest
 
-from .ways import CONTRADICTED, FELL, FOUND_NOTHING, FOUND_SOMETHING, NOT_RUN, STOOD, Ways
+from .ways import (
+    CONTRADICTED,
+    FARTHER,
+    FELL,
+    FOUND_NOTHING,
+    FOUND_SOMETHING,
+    HELD_TO,
+    NOT_RUN,
+    STOOD,
+    Ways,
+)
 
 WAYS = Ways()
 CARD = """
@@ -48,6 +58,28 @@ def _a_replay_that_shows_a_flaw(here):
 @WAYS.end(2, CONTRADICTED, ".*")
 def _a_replay_of_what_returns_nothing(here):
     return replay(here, "nothing")
+
+
+def query(here, *more):
+    (here.folder / "queried_ways.py").write_text("def total(data):\n    return data.sum()\n")
+    domain = ("--domain", "bounds=[0,1]", "--domain", "records=2", "--relation", "replace-record")
+    few = ("--in-process", "--search-calls", "40")
+    return here.run("sensitivity", "queried_ways:total", *domain, *few, *more)
+
+
+@WAYS.end(0, HELD_TO, ".*")
+def _a_query_of_which_nobody_claims_anything(here):
+    return query(here)
+
+
+@WAYS.end(0, HELD_TO, ".*")
+def _a_query_that_moves_as_far_as_somebody_claims(here):
+    return query(here, "--claimed", "1")
+
+
+@WAYS.end(1, FARTHER, ".*")
+def _a_query_that_moves_further(here):
+    return query(here, "--claimed", "0.9", "--json")
 
 
 def scan(here, subject, *more):

@@ -1,0 +1,178 @@
+"""``dpaudit sensitivity``: how far a query moves between neighbours, at least."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+import dpaudit.cli.completion as completion
+import dpaudit.cli.streams as streams
+from dpaudit.cli.console import STYLES, console
+from dpaudit.cli.ending import FINE, ShowRecords, Traceback
+from dpaudit.cli.formats import JSON, Format, Formats, formats_of, show_format, write_formats
+from dpaudit.cli.options import Json, integer_option, number_option, reference_of, word_option
+from dpaudit.cli.setting_options import takes, values_of
+from dpaudit.errors import InvalidArgument
+from dpaudit.extension.setting_table import Door, Group, ProcessSettings, names_of, rows_of
+from dpaudit.verdicts import Verdict, judge, status_of
+
+if TYPE_CHECKING:
+    from dpaudit.laws.query import Movement
+    from dpaudit.report.entries import Entries
+
+_ROWS = rows_of(door=Door.SENSITIVITY)
+_CALLS = 2_000
+
+
+@takes(_ROWS, required=("relation",))
+def sensitivity(
+    target: Annotated[
+        str,
+        typer.Argument(
+            help="The module:function of a dataset that is looked at; its code runs.",
+            autocompletion=completion.targets,
+        ),
+    ],
+    norm: Annotated[
+        str, word_option("--norm", "Of the difference of two answers: l1, l2 or linf.")
+    ] = "l2",
+    claimed: Annotated[
+        float | None,
+        number_option("--claimed", "The claimed sensitivity, which a farther movement refutes."),
+    ] = None,
+    search_calls: Annotated[
+        int,
+        integer_option("--search-calls", "How often the query is called.", Group.EFFORT.value),
+    ] = _CALLS,
+    formats: Format = None,
+    as_json: Json = False,
+    traceback: Traceback = False,
+    show_records: ShowRecords = False,
+    **given: Any,
+) -> int:
+    """Find the two neighbours between which a query moves the most: its sensitivity is at least so.
+
+    Exit status: 0 if the claimed sensitivity is not refuted or none is given, 1 if it is.
+    """
+    import dpaudit._validate as check
+
+    if ":" not in target:
+        raise InvalidArgument("target", target, "module:function")
+    if claimed is not None:
+        check.non_negative("claimed", claimed)
+    asked, began, reference = formats_of(formats, as_json), time.monotonic(), reference_of(target)
+    found = _movement(reference, values_of(_ROWS, given), norm=norm, calls=search_calls)
+    answer = _Answer(reference, found, claimed)
+    _show(answer, asked, time.monotonic() - began)
+    return FINE if answer.verdict is None else status_of([answer.verdict])
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """How far a query moves, and what somebody claims of it, if anything."""
+
+    query: str
+    found: Movement
+    claimed: float | None
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict on the claim; None where nobody makes one."""
+        return None if self.claimed is None else judge(self.claimed, self.found.at_least)
+
+    @property
+    def words(self) -> str:
+        """The movement, in a sentence."""
+        unit = "" if self.found.apart is None else " a unit of distance"
+        moved = f"moves by at least {self.found.at_least:.9g} ({self.found.norm}){unit}"
+        said = f"{self.query} {moved}, as a search of {self.found.pairs} pairs found"
+        if self.verdict is None:
+            return f"{said}."
+        return f"{said}: the claimed {self.claimed:.9g} is {self.verdict}."
+
+    @property
+    def document(self) -> str:
+        """All of it, as JSON."""
+        judged = {"claimed": self.claimed, "verdict": self.verdict}
+        return json.dumps({"query": self.query, **asdict(self.found), **judged}, indent=2)
+
+
+def _movement(reference: str, values: dict[str, Any], **given: Any) -> Movement:
+    """Return what a search finds in the domain, or beside the dataset, that was given."""
+    from dpaudit.auditing.specification import records_from, with_days
+    from dpaudit.cli.audit import isolation_of
+    from dpaudit.domains import domain_of
+    from dpaudit.execution import importable
+    from dpaudit.laws.query import movement_elsewhere
+
+    limits = {name: values.pop(name) for name in names_of(ProcessSettings) if name in values}
+    domain = domain_of(values.pop("domain")) if "domain" in values else None
+    if "dataset" in values:
+        values["dataset"] = with_days(records_from(Path(values["dataset"])), domain)
+    isolation = isolation_of(ProcessSettings(**limits))
+    with importable(Path.cwd()):
+        return movement_elsewhere(reference, isolation, domain=domain, **values, **given)
+
+
+def _show(answer: _Answer, asked: Formats, seconds: float) -> None:
+    """Write what is found in the formats that are asked for, or in words."""
+    if asked != Formats():
+        entries = _entries(answer, seconds)
+        write_formats(asked, entries, answer.document)
+        if asked.shown is not None and asked.shown != JSON:
+            show_format(asked.shown, entries, answer.document)
+    if asked.shown == JSON:
+        streams.write(answer.document)
+    elif asked.shown is None:
+        for line in _lines(answer):
+            console().print(line, soft_wrap=True)
+
+
+def _lines(answer: _Answer) -> Iterator[Text]:
+    found = answer.found
+    yield Text(answer.words, style=STYLES[answer.verdict] if answer.verdict else "bold")
+    if found.relation is None:
+        yield Text("No pair moved it.")
+        return
+    yield Text(f"neighbours: {found.relation}")
+    if found.dataset is None or found.neighbour is None:
+        yield Text("The pair holds what may be records, or is too long: Python returns it.")
+        return
+    yield Text(f"dataset = {found.dataset}")
+    yield Text(f"neighbour = {found.neighbour}")
+
+
+def _entries(answer: _Answer, seconds: float) -> Entries:
+    from datetime import UTC, datetime
+    from importlib.metadata import version
+
+    from dpaudit.auditing.places import place_of
+    from dpaudit.report.entries import Entries, Entry
+
+    root = Path.cwd()
+    claimed = "" if answer.claimed is None else f"{answer.claimed:.9g}"
+    entry = Entry(
+        name=answer.query,
+        outcome=answer.verdict or "hint",
+        headline=answer.words,
+        text=answer.words,
+        cells=(claimed, "", f"at least {answer.found.at_least:.9g}"),
+        values={"lower": answer.found.at_least},
+        place=place_of(answer.query, root),
+    )
+    return Entries(
+        entries=[entry],
+        summary=answer.words,
+        surety=None,
+        root=root,
+        version=version("dpaudit"),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        seconds=seconds,
+    )

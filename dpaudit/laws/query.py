@@ -1,0 +1,99 @@
+"""How far a query moves, where its code runs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import nullcontext, redirect_stdout
+from dataclasses import dataclass
+from typing import Any
+
+from dpaudit._references import load_reference
+from dpaudit.execution.pool import Crew
+from dpaudit.execution.tasks import pickled
+from dpaudit.laws.isolated import Isolation, named
+from dpaudit.records import are_shown
+from dpaudit.search.sensitivity import Sensitivity, first_digit, sensitivity
+from dpaudit.search.writing import written
+
+
+@dataclass(frozen=True, kw_only=True)
+class Movement:
+    """The largest movement that a search found, as text and numbers alone.
+
+    Parameters
+    ----------
+    at_least, norm, pairs, apart
+        As `dpaudit.search.sensitivity.Sensitivity` has them; the first digits alone where the pair
+        may hold somebody's records, which are not to be shown.
+    relation
+        What makes the two datasets neighbours; None if the query never moved.
+    dataset, neighbour
+        They themselves, as Python that can be pasted; None where they are not to be shown.
+    """
+
+    at_least: float
+    norm: str
+    pairs: int
+    apart: float | None
+    relation: str | None
+    dataset: str | None
+    neighbour: str | None
+
+
+def movement_elsewhere(reference: str, isolation: Isolation, **given: Any) -> Movement:
+    """Return how far a query moves, which runs in a process of its own unless it is not to.
+
+    Parameters
+    ----------
+    reference
+        The query, ``module:function``.
+    isolation
+        Whether there is such a process, and what it may take.
+    given
+        As `dpaudit.sensitivity` takes it, ``calls`` among it.
+
+    Raises
+    ------
+    MechanismError
+        The query fails, or its process ends.
+    """
+    if isolation.in_process:
+        return Movement(**json.loads(_measured(reference, given)))
+    blob, limit = pickled((reference, given)), isolation.limits.timeout
+    with named(reference), Crew(isolation.limits) as crew:
+        all_calls = nullcontext() if limit is None else crew.patient(limit * given["calls"])
+        with all_calls:
+            found = crew.call(_measured_of, blob)
+    return Movement(**json.loads(found))
+
+
+def _measured_of(blob: bytes) -> str:
+    import cloudpickle
+
+    return _measured(*cloudpickle.loads(blob))
+
+
+def _measured(reference: str, given: dict[str, Any]) -> str:
+    with redirect_stdout(sys.stderr):  # standard output is for results
+        found = sensitivity(load_reference("query", reference), **given)
+    return json.dumps(_plain(found))
+
+
+def _plain(found: Sensitivity) -> dict[str, Any]:
+    """Return a movement as JSON has it: all of it where nobody's records are in it."""
+    is_shown = found.pair is None or found.is_nobodys or are_shown()
+    digits = (lambda one: one) if is_shown else first_digit
+    return {
+        "at_least": digits(found.at_least),
+        "norm": found.norm,
+        "pairs": found.pairs,
+        "apart": None if found.apart is None else digits(found.apart),
+        "relation": None if found.pair is None else found.pair.relation.name,
+        "dataset": _written(found, "dataset") if is_shown else None,
+        "neighbour": _written(found, "neighbour") if is_shown else None,
+    }
+
+
+def _written(found: Sensitivity, side: str) -> str | None:
+    return None if found.pair is None else written(getattr(found.pair, side))
