@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -34,28 +35,71 @@ def _everywhere(
     replacements: dict[int, tuple[Any, Any]], undo: list[Callable[[], None]], functions: Any
 ) -> None:
     own = __name__.rpartition(".")[0]
+    for function in functions:
+        _note_twins(_reached(function), undo)
     for name, module in list(sys.modules.items()):
         held = getattr(module, "__dict__", None)
         if isinstance(held, dict) and not name.startswith(own):
             if not tracked.is_installed(getattr(module, "__file__", None) or "<"):
                 _note_twins(held.values(), undo)
             _swap(held, replacements, undo)
+    for held in _unlisted_globals(functions):
+        _swap(held, replacements, undo)
     for function in functions:
-        kept = getattr(getattr(function, "__self__", None), "__dict__", None)
-        kept = kept if isinstance(kept, dict) else {}
-        cells = getattr(function, "__closure__", None) or ()
-        _note_twins([*map(_content, cells), *kept.values()], undo)
-        for cell in cells:
+        for cell in _cells(function):
             _swap_cell(cell, undo)
+        kept = _attributes(function)
         for key, value in list(kept.items()):
             if (new := primitives.instead(value)) is not None:
                 undo.append(partial(kept.__setitem__, key, value))
                 kept[key] = new
 
 
+def _cells(function: Any) -> Iterable[Any]:
+    return getattr(function, "__closure__", None) or ()
+
+
+def _attributes(function: Any) -> dict[str, Any]:
+    """Return the attributes of what a method is bound to."""
+    kept = getattr(getattr(function, "__self__", None), "__dict__", None)
+    return kept if isinstance(kept, dict) else {}
+
+
+def _reached(function: Any) -> list[Any]:
+    """Return what a function reaches by its globals, its closure and its object."""
+    held = [value for code in _codes(function) for value in _globals(code).values()]
+    return [*held, *map(_content, _cells(function)), *_attributes(function).values()]
+
+
+def _globals(code: Any) -> dict[str, Any]:
+    held = getattr(inspect.unwrap(code), "__globals__", None)
+    return held if isinstance(held, dict) else {}
+
+
+def _unlisted_globals(functions: Any) -> Iterator[dict[str, Any]]:
+    """Yield the globals of functions whose module nobody imported by name."""
+    seen = {id(getattr(module, "__dict__", None)) for module in list(sys.modules.values())}
+    for function in functions:
+        for code in _codes(function):
+            held = _globals(code)
+            if id(held) not in seen:
+                seen.add(id(held))
+                yield held
+
+
+def _codes(function: Any) -> Iterator[Any]:
+    """Yield a function, or the methods of a class or of an instance's."""
+    yield getattr(function, "__func__", function)
+    kind = function if isinstance(function, type) else type(function)
+    for one in (one for base in kind.__mro__ for one in vars(base).values()):
+        if inspect.isfunction(one):
+            yield one
+
+
 def _note_twins(values: Iterable[Any], undo: list[Callable[[], None]]) -> None:
     """Note generators side by side that draw the same numbers, and whose stand-ins would not."""
-    if seeds.twins(filter(primitives.is_generator, values)):
+    owners = {id(one): one for one in map(primitives.owner, values)}
+    if seeds.twins(filter(primitives.is_generator, owners.values())):
         recorder.TWINS[0] = True
         undo.append(lambda: recorder.TWINS.__setitem__(0, False))
 

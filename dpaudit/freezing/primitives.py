@@ -7,6 +7,7 @@ import os
 import random
 import sys
 from collections.abc import Callable
+from types import BuiltinMethodType, MethodType
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ _PCG64, _MT19937 = np.random.PCG64, np.random.MT19937
 _BIT_GENERATOR = np.random.BitGenerator
 _RANDOM = random.Random
 _URANDOM = os.urandom
+_BOUND = (MethodType, BuiltinMethodType)
 _NO_DRAW = frozenset(
     "seed get_state set_state spawn bit_generator poisson_lam_max getstate setstate".split()
 )
@@ -259,8 +261,20 @@ def is_generator(value: Any) -> bool:
     return type(value) in (_GENERATOR, _RANDOM_STATE)
 
 
+def owner(value: Any) -> Any:
+    """Return the generator that a bound method of one draws from, anything else as it is."""
+    if type(value) not in _BOUND or not is_generator(value.__self__):
+        return value
+    return value.__self__
+
+
 def instead(value: Any) -> Any:
-    """Return what stands in for a generator that lives already, None for anything else."""
+    """Return what stands in for a generator that lives already, or for a method bound to one.
+
+    None for anything else.
+    """
+    if (held := owner(value)) is not value:
+        return getattr(instead(held), value.__name__)
     if type(value) is _GENERATOR:
         return generator()
     return random_state() if type(value) is _RANDOM_STATE else None

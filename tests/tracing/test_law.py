@@ -208,6 +208,44 @@ TRUTHS = {
 }
 
 
+# Noise of generators that live already
+
+BOUND = np.random.RandomState(5).laplace
+UNLISTED = """
+from numpy.random import RandomState
+noise = RandomState(3).laplace
+
+def noisy(data):
+    return data.sum() + noise(scale=2.0)
+
+"""
+
+
+def unlisted(name):
+    """Return what stands in a module that ``sys.modules`` does not list."""
+    held = {"__name__": "unlisted"}
+    exec(compile(UNLISTED, "unlisted.py", "exec"), held)
+    return held[name]
+
+
+def bound_noise(data):
+    return data.sum() + BOUND(scale=2.0)
+
+
+@pytest.mark.parametrize("made", [lambda: bound_noise, lambda: unlisted("noisy")])
+def test_methods_of_generators_that_live_already_are_read(made):
+    law = read(made())
+    assert isinstance(law, TracedLaw), law
+    assert law.privacy_loss(np.array([[0.0]]), PAIR) == pytest.approx([3 / 2])
+
+
+def test_methods_of_generators_that_draw_the_same_are_refused():
+    twin = np.random.RandomState(5).laplace
+    found = read(lambda data: [data.sum() + BOUND(), 2 * data.sum() + twin()])
+    assert isinstance(found, NoLawFound)
+    assert "copied" in found.reason
+
+
 # What has no law
 
 
