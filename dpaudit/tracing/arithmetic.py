@@ -65,14 +65,15 @@ def scale(value: Spread, factor: Array, sample: Array) -> Spread:
     """Return a value times constants that broadcast."""
     a = spread_out(value, sample.shape)
     largest = float(np.abs(factor).max(initial=0.0))
-    ends = [end * one for end in (a.low, a.high) for one in (factor.min(), factor.max())]
+    least_factor, most_factor = float(factor.min()), float(factor.max())
+    ends = [end * one for end in (a.low, a.high) for one in (least_factor, most_factor)]
     ends = [0.0 if math.isnan(one) else one for one in ends]  # 0 times what may be anything
     shift = None if a.shift is None else a.shift * factor
     norms = by_factor(a.norms, largest)
     over = None
     alike = value.shape == sample.shape and factor.size == 1
-    if value.over is not None and alike and float(factor.min()) > 0:
-        over = _over_times(value.over, float(factor.min()))
+    if value.over is not None and alike and least_factor > 0:
+        over = _over_times(value.over, least_factor)
     return Spread(
         sample=sample,
         shift=shift,

@@ -100,7 +100,6 @@ _UNARY: dict[Any, Callable[[Spread, Array], Spread]] = {
     np.sin: lambda a, s: arithmetic.map_entries(a, s, -1.0, 1.0, 1.0),
     np.cos: lambda a, s: arithmetic.map_entries(a, s, -1.0, 1.0, 1.0),
     np.sign: lambda a, s: arithmetic.map_entries(a, s, -1.0, 1.0),
-    np.square: lambda a, s: arithmetic.multiply(a, a, s),
 }
 _BINARY: dict[Any, Callable[[Spread, Spread, Array], Spread]] = {
     np.add: lambda a, b, s: arithmetic.add(a, b, 1.0, s),

@@ -148,7 +148,8 @@ def spread_of_pair(one: Any, other: Any) -> Spread:
     (1.000000001, [1], 5.000000005)
     """
     a, b = np.asarray(one), np.asarray(other)
-    shift = b.astype(float) - a.astype(float) if a.dtype.kind in "biuf" else None
+    with np.errstate(invalid="ignore"):  # infinity less infinity is no shift
+        shift = b.astype(float) - a.astype(float) if a.dtype.kind in "biuf" else None
     if shift is None or not np.isfinite(shift).all():
         same = np.array_equal(a, b)
         return Spread(sample=a, both=(a, b), norms=NOTHING if same else ANYTHING)
