@@ -428,6 +428,11 @@ def test_a_part_moves_by_no_more_than_its_entries():
     require(still, norms=NOTHING, rows=frozenset())
     mixed = rows.take(a_value(), np.ravel, HERE.ravel())
     require(mixed, rows=frozenset({2, 3}), row_norm=2.5)
+    shift = np.zeros((3, 2))
+    shift[1] = 0.3, 0.4
+    known = rows.take(a_value(shift=shift), pick, HERE[1:, 1])
+    require(known, norms=(0.4, 0.4, 0.4))
+    assert known.shift.tolist() == [0.4, 0]
     across = rows.take(a_value(), lambda one: one.reshape(2, 3), HERE.reshape(2, 3))
     require(across, rows=frozenset({0, 1}), row_norm=math.inf)
 
@@ -435,6 +440,11 @@ def test_a_part_moves_by_no_more_than_its_entries():
 def test_rows_that_are_taken_twice_move_twice():
     found = rows.take_rows(a_value(), np.array([1, 0, 1]), HERE)
     require(found, norms=(6, 2.5 * ROOT2, 2), rows=frozenset({0, 2}), row_norm=2.5, low=-1, high=2)
+    shift = np.zeros((3, 2))
+    shift[1] = 0.3, 0.4
+    known = rows.take_rows(a_value(shift=shift), np.array([1, 0, 1]), HERE)
+    require(known, norms=(1.4, 0.5 * ROOT2, 0.4))
+    assert known.shift.tolist() == [[0.3, 0.4], [0, 0], [0.3, 0.4]]
     require(rows.take_rows(a_value(), np.array([0, 2]), HERE[:2]), norms=NOTHING, rows=frozenset())
 
 
