@@ -24,7 +24,7 @@ from dpaudit.extension.setting_table import Door, ProcessSettings, names_of, row
 from dpaudit.verdicts import status_of
 
 if TYPE_CHECKING:
-    from dpaudit.replaying.result import Replay, ReplayedCall
+    from dpaudit.replaying.result import Replay
 
 
 _ROWS = rows_of(door=Door.REPLAY)
@@ -135,18 +135,18 @@ def _lines(found: Replay) -> Iterator[Text | Table]:
     for line in summary(found):
         yield Text(line)
     if found.calls:
-        yield _table(found.calls)
+        yield _table(found)
     for one in found.findings:
         place = "" if one.place is None else f" ({one.place})"
         yield cell(f"{one.tier}, {one.heading}: {one.words}{place}")
 
 
-def _table(calls: tuple[ReplayedCall, ...]) -> Table:
+def _table(found: Replay) -> Table:
     from dpaudit.replaying.page import SHORT, short_row
 
     table = Table(title="Calls of random primitives", title_justify="left")
     for column in SHORT:
         table.add_column(column, overflow="fold")
-    for one in calls[:40]:
-        table.add_row(*(cell(text) for text in short_row(one)))
+    for one in found.calls[:40]:
+        table.add_row(*(cell(text) for text in short_row(one, found.moved_a_unit(one))))
     return table

@@ -14,26 +14,29 @@ import dpaudit.records as records
 from dpaudit._references import stop_here
 from dpaudit.auditing.found_pairs import Effort, found_in, refuse_beside_domain
 from dpaudit.domains import domain_of
-from dpaudit.errors import InvalidArgument, MechanismError, Shown
+from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution import importable
 from dpaudit.execution.failures import CannotTravel
 from dpaudit.execution.keeper import the_keeper
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.tasks import pickled
 from dpaudit.execution.units import Unit
+from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.laws.code import for_another_process
 from dpaudit.laws.isolated import Isolation, isolated, named, referred
+from dpaudit.laws.measuring import distances_of
 from dpaudit.laws.mechanism import name_of
 from dpaudit.laws.observed import Reading
 from dpaudit.laws.reaching import beyond_data_of
 from dpaudit.neighbours import Metric, Pair
 from dpaudit.neighbours.candidates import Candidate
-from dpaudit.neighbours.found import chosen_relation, found_pair
+from dpaudit.neighbours.found import found_pair
 from dpaudit.neighbours.records import Bounds
 from dpaudit.replaying import processes, running
 from dpaudit.replaying.certificate import certificates_of
 from dpaudit.replaying.result import Replay, ReplayedCall, ReplayFinding
 from dpaudit.replaying.spending import Reason, Spending
+from dpaudit.report.schema import AUnit
 from dpaudit.watching.watch import Touch
 
 _TRIALS = 3_000  # of an audit whose search takes as long
@@ -75,7 +78,8 @@ def replay(
     epsilon, delta
         The claimed guarantee.
     relation, bounds
-        As `dpaudit.audit` takes them.
+        As `dpaudit.audit` takes them. Of ``metric: euclidean``, or another distance, epsilon is
+        claimed a unit of it, and pairs are looked for at several distances.
     seed
         Decides all noise: one seed, one result.
     form, read
@@ -122,9 +126,6 @@ def replay(
     delta = check.delta("delta", delta)
     seed = check.integer("seed", seed, least=0)
     here = isolation or Isolation()
-    if relation is not None and isinstance(chosen_relation(relation), Metric):
-        expected = "one of neighbours: a claim a unit of distance is for dpaudit.audit"
-        raise InvalidArgument("relation", Shown("a distance"), expected)
     with records.run(show_records), _reachable(folder):
         name = _name(_callable(mechanism))
         pairs = list[tuple[Pair[Any], str | None]]()
@@ -141,10 +142,12 @@ def replay(
                 bounds=bounds,
                 effort=Effort(_TRIALS, calls=search_calls),
                 seed=seed,
+                claimed=ApproximateDP(epsilon, delta),
             )
             pairs = [(one.pair, _told(one)) for one in found_pairs.candidates]
         else:
             pairs = [(found_pair(dataset, neighbour, relation)[0], None)]
+        apart = _apart([pair for pair, _ in pairs], here)
         code, here = _placed(_callable(mechanism), here, name)
         task = running.Task(
             code=code,
@@ -154,11 +157,18 @@ def replay(
             epsilon=epsilon,
             delta=delta,
             seed=seed,
+            apart=apart,
         )
         found = _judged(task, mechanism, here, name)
         if found["changes"]:
             found["findings"] = _at_both(found, task, mechanism, here, name)
-        return _result(found, pairs[found["pair"]], task, name, read)
+        return _result(found, pairs[found["pair"]], task.of_pair(found["pair"]), name, read)
+
+
+def _apart(pairs: Sequence[Pair[Any]], isolation: Isolation) -> tuple[float, ...]:
+    """Return how far the datasets of each pair are apart; nothing where they are neighbours."""
+    metric = pairs[0].relation
+    return tuple(distances_of(metric, pairs, isolation)) if isinstance(metric, Metric) else ()
 
 
 def _placed(mechanism: Any, isolation: Isolation, name: str) -> tuple[Any, Isolation]:
@@ -236,7 +246,7 @@ def _at_both(
 
     They are two mechanisms, each with half of the error probability, as an audit has it.
     """
-    own = replace(task, when="first", pairs=(task.pairs[found["pair"]],), tests=2 * len(task.pairs))
+    own = replace(task.of_pair(found["pair"]), when="first", tests=2 * len(task.pairs))
     try:
         judged = _judged(own, code, isolation, name)
         first = judged["findings"]
@@ -277,7 +287,7 @@ def _seen_again(
         sent = for_another_process(code)
     except CannotTravel:
         return processes.of_one_process(found["findings"])
-    alone = replace(task, code=sent, pairs=(pair,), seed=task.seed + 1)
+    alone = replace(task.of_pair(found["pair"]), code=sent, seed=task.seed + 1)
 
     def elsewhere(constants: list[list[Any]]) -> list[bool]:
         held = _Held(pickled(alone), constants)
@@ -294,7 +304,7 @@ def _seen_again(
             return [False for _ in reads]
         asked = _Values(pickled(alone), reads)
         with named(name):
-            return processes.unmoved_in(asked, there.limits, task.seed, task.epsilon)
+            return processes.unmoved_in(asked, there.limits, task.seed, alone.claimed())
 
     def beyond() -> list[Touch]:
         reading = Reading(task.form, task.read, ("exceptions",))
@@ -363,6 +373,14 @@ def _spending(held: dict[str, Any]) -> Spending:
     return Spending(**{**held, "reasons": tuple(Reason(**one) for one in held["reasons"])})
 
 
+def _a_unit(pair: Pair[Any], task: running.Task) -> AUnit | None:
+    """Return what is claimed a unit of distance; None of a claim about neighbours."""
+    metric = pair.relation
+    if not isinstance(metric, Metric):
+        return None
+    return AUnit(distance=metric.distance, claimed=task.epsilon, apart=task.apart[0])
+
+
 def _result(
     found: Mapping[str, Any],
     chosen: tuple[Pair[Any], str | None],
@@ -382,8 +400,9 @@ def _result(
     calls = [_call({key: one[key] for key in kept}) for one in found["moved"]]
     return Replay(
         mechanism=name,
-        epsilon=task.epsilon,
+        epsilon=task.claimed(),
         delta=task.delta,
+        a_unit=_a_unit(pair, task),
         relation=pair.relation.name,
         edit=edit,
         findings=tuple(findings),

@@ -17,6 +17,7 @@ from dpaudit.neighbours import Pair
 from dpaudit.records import are_shown
 from dpaudit.refutation.certificate import Certificate
 from dpaudit.replaying.digits import in_four_digits
+from dpaudit.replaying.running import Task
 
 _SALT = 16  # bytes
 _MOST_RATIO = 1e6  # of an epsilon that is infinite
@@ -25,7 +26,7 @@ _MOST_RATIO = 1e6  # of an epsilon that is infinite
 def certificates_of(
     found: Mapping[str, Any],
     pair: Pair[Any],
-    task: Any,
+    task: Task,
     name: str,
 ) -> tuple[Certificate, ...]:
     """Return a certificate of every proof and violation that a file can state."""
@@ -41,6 +42,7 @@ def certificates_of(
         "reading": {"form": task.form, "read": _listed(task.read), "observe": []},
         "mechanism": {"reference": reference, "sha256": digest},
         "pair": stated,
+        **({"apart": task.apart[0]} if task.apart else {}),
     }
     return tuple(
         Certificate(
@@ -49,7 +51,7 @@ def certificates_of(
             relation=pair.relation.name,
             parameters={"finding": one["kind"], "tier": one["tier"]},
             instance={**shared, "evidence": one["evidence"]},
-            quantities=_quantities(one, task.epsilon),
+            quantities=_quantities(one, task.claimed()),
             search={"seed": task.seed},
             kind="replay",
         )

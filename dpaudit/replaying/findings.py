@@ -17,7 +17,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,11 +24,10 @@ from decimal import ROUND_FLOOR
 from typing import Any, Literal, get_args
 
 from dpaudit.freezing.observing import Function, Side
-from dpaudit.records import Record
+from dpaudit.replaying.asked import Asked
 from dpaudit.replaying.confirming import confirmed, exceeds, stays, without_constants
 from dpaudit.replaying.counting import (
     ALPHA,
-    COUNTS,
     GUIDED,
     Counted,
     Seen,
@@ -101,57 +99,6 @@ class Compared:
     unread: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What is claimed, and what is known of the code beyond its runs.
-
-    Parameters
-    ----------
-    epsilon, delta
-        The claim.
-    hidden_state
-        Whether the first call, or the import, drew what later calls do not.
-    samplers
-        Packages that are loaded and draw past everything that is intercepted.
-    seed
-        Of everything that is drawn.
-    source
-        Of the code: what stands in it is no record.
-    pairs
-        How many pairs may be looked at.
-    copies
-        Whether a run copied a generator, so that the same noise may come again in one call.
-    """
-
-    epsilon: float
-    delta: float
-    hidden_state: bool = False
-    samplers: tuple[str, ...] = ()
-    seed: int = 0
-    source: str = ""
-    pairs: int = 1
-    copies: bool = False
-
-    @property
-    def claimed(self) -> tuple[float, float]:
-        """Epsilon and delta."""
-        return self.epsilon, self.delta
-
-    @property
-    def alpha(self) -> float:
-        """The error probability of one count, of all that are made on all pairs."""
-        return ALPHA / (COUNTS * self.pairs)
-
-    def shown(self, path: str) -> str:
-        """Return the path of a number; a key that is not in the source may be a record."""
-
-        def key(found: re.Match[str]) -> str:
-            written = found[0][1:-1]
-            return found[0] if written[1:-1] in self.source else f"[{Record(written)!r}]"
-
-        return re.sub(r"\[(?:'[^']*'|\"[^\"]*\")\]", key, path)
-
-
 def compared(
     function: Function, data: tuple[Any, Any], sides: tuple[Side, Side], asked: Asked
 ) -> Compared:
@@ -165,7 +112,7 @@ def compared(
     found = [
         *_by_laws(laws, moved, asked),
         *_by_counting(function, data, sides, asked, laws),
-        *_declared(moved),
+        *_declared(moved, asked),
     ]
     found += _hints(sides, moved, asked, laws)
     if (why := nothing_released(function, data[0], sides)) is not None:
@@ -391,16 +338,17 @@ def _guided(function: Function, data: tuple[Any, Any], asked: Asked) -> Iterator
 # What is stated, and what only points at something
 
 
-def _declared(moved: Sequence[Moved]) -> Iterator[Finding]:
+def _declared(moved: Sequence[Moved], asked: Asked) -> Iterator[Finding]:
+    a_unit = "" if asked.apart is None else " a unit of distance"
     for one in moved:
         if one.declared is None or one.moved is None or not one.steady:
             continue
-        if one.moved > one.declared * (1 + 1e-9) + 1e-12:
+        if one.moved > one.declared * (asked.apart or 1.0) * (1 + 1e-9) + 1e-12:
             yield Finding(
                 "declared sensitivity",
                 "violation",
-                f"{one.name} declares a sensitivity of {one.declared:.4g}, and its value moved by "
-                f"more on this pair, {one.moved:.4g}",
+                f"{one.name} declares a sensitivity of {one.declared:.4g}{a_unit}, and its value "
+                f"moved by more on this pair, {one.moved:.4g}",
                 place=one.place,
                 call=one.index,
             )

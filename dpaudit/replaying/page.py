@@ -26,8 +26,10 @@ _TIERS = {
 }
 
 
-def row(call: ReplayedCall) -> tuple[str, ...]:
+def row(call: ReplayedCall, a_unit: float | None = None) -> tuple[str, ...]:
     """Return a call as a row of the table with `COLUMNS`.
+
+    ``a_unit`` is how far it moved a unit of distance, of a claim that is about that.
 
     Examples
     --------
@@ -42,6 +44,8 @@ def row(call: ReplayedCall) -> tuple[str, ...]:
     if call.other_scale is not None and call.other_scale != call.scale:
         scale = f"{scale} / {_number(call.other_scale)}"
     moved = _number(call.moved) + ("" if call.steady or not call.moved else " *")
+    if a_unit is not None:
+        moved += f" ({_number(a_unit)} a unit)"
     return (
         str(call.index),
         call.place,
@@ -63,9 +67,14 @@ def unit_of(call: ReplayedCall) -> str:
 SHORT = ("#", "place", "primitive", "scale", "moved", "declared", "spent")
 
 
-def short_row(call: ReplayedCall) -> tuple[str, ...]:
+def rows(found: Replay) -> list[tuple[str, ...]]:
+    """Return all calls as rows of the table with `COLUMNS`."""
+    return [row(one, found.moved_a_unit(one)) for one in found.calls]
+
+
+def short_row(call: ReplayedCall, a_unit: float | None = None) -> tuple[str, ...]:
     """Return a call as a row of the table with `SHORT`, for a terminal."""
-    held = dict(zip(COLUMNS, row(call), strict=True))
+    held = dict(zip(COLUMNS, row(call, a_unit), strict=True))
     held["primitive"] = ".".join(call.name.split(".")[-2:])
     return tuple(held[name] for name in SHORT)
 
@@ -77,6 +86,9 @@ def _number(value: float | None) -> str:
 def summary(found: Replay) -> Iterator[str]:
     """Yield what was claimed and looked at, line by line."""
     yield f"Claimed: epsilon = {found.epsilon:g}, delta = {found.delta:g}; {found.relation}."
+    if (a_unit := found.a_unit) is not None:
+        far = f"{a_unit.apart:.6g} apart ({a_unit.distance})"
+        yield f"The two are {far}, at {a_unit.claimed:g} a unit."
     if found.edit:
         among = f" ({found.pairs} pairs were replayed)" if found.pairs > 1 else ""
         yield f"The neighbour: {found.edit}{among}."
@@ -176,7 +188,7 @@ def html(found: Replay) -> str:
             summary=list(summary(found)),
             tiers=list(_by_tier(found)),
             columns=COLUMNS,
-            rows=[row(one) for one in found.calls],
+            rows=rows(found),
         )
     )
     return printable(page)
@@ -198,7 +210,7 @@ def markdown(found: Replay) -> str:
             lines.append(f"- **{one.heading}**: {_plain(one.words)}{place}")
     lines += ["", "## Calls of random primitives", ""]
     lines += [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
-    lines += [f"| {' | '.join(map(_plain, row(one)))} |" for one in found.calls]
+    lines += [f"| {' | '.join(map(_plain, one))} |" for one in rows(found)]
     lines += [
         "",
         "A `*` beside a movement: the centre depends on noise, so that it is no "
@@ -216,8 +228,7 @@ def as_html(found: Replay) -> str:
     ]
     parts = [table("Findings", ("tier", "what moved", "place"), listed)] if listed else []
     if found.calls:
-        calls = [row(one) for one in found.calls]
-        parts.append(table("Calls of random primitives", COLUMNS, calls))
+        parts.append(table("Calls of random primitives", COLUMNS, rows(found)))
     return piece(f"{found.mechanism}: {found.verdict}", summary(found), *parts)
 
 

@@ -18,6 +18,7 @@ from dpaudit.replaying.counting import most_of_counts
 from dpaudit.replaying.digits import in_four_digits
 from dpaudit.replaying.shifts import Unknown
 from dpaudit.replaying.spending import Spending
+from dpaudit.report.schema import AUnit
 from dpaudit.verdicts import Verdict
 
 # Of a call, what tells a record where one record makes a movement.
@@ -84,7 +85,9 @@ class Replay:
     mechanism
         Its name.
     epsilon, delta, relation
-        What is claimed.
+        What is claimed of this pair.
+    a_unit
+        What is claimed a unit of distance, and how far the two are apart, where that is the claim.
     edit
         How the neighbour was made, where it was made.
     findings
@@ -122,6 +125,7 @@ class Replay:
     form: str
     seed: int
     first_call: bool = False
+    a_unit: AUnit | None = None
     certificates: tuple[Certificate, ...] = field(default=(), repr=False)
     shows_records: bool = False
 
@@ -200,12 +204,13 @@ class Replay:
         content = {
             "mechanism": self.mechanism,
             "claimed": {"epsilon": self.epsilon, "delta": self.delta},
+            "a_unit": None if self.a_unit is None else self.a_unit.model_dump(),
             "relation": self.relation,
             "edit": self.edit,
             "verdict": self.verdict,
             "withheld": list(self.reasons),
             "findings": [_plain(vars(one)) for one in found.findings],
-            "calls": [_plain({**vars(one), "shape": list(one.shape)}) for one in found.calls],
+            "calls": [self._call(one) for one in found.calls],
             "composed": found.composed,
             "spending": {
                 "epsilon": found.spending.epsilon,
@@ -223,6 +228,16 @@ class Replay:
             "seed": self.seed,
         }
         return stamped("replay", content)
+
+    def moved_a_unit(self, call: ReplayedCall) -> float | None:
+        """Return how far a call moved a unit of distance; None where nothing is claimed of that."""
+        if self.a_unit is None or call.moved is None:
+            return None
+        return in_four_digits(call.moved / self.a_unit.apart, ROUND_HALF_EVEN)
+
+    def _call(self, one: ReplayedCall) -> dict[str, Any]:
+        held = {**vars(one), "shape": list(one.shape)}
+        return _plain({**held, "moved_a_unit": self.moved_a_unit(one)})
 
     def _for_a_file(self) -> Replay:
         """Return this with as few digits as its pages show, unless records are shown."""

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import redirect_stdout
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,11 +21,13 @@ from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.freezing import patching, recorder
 from dpaudit.freezing.observing import Function, observed
 from dpaudit.freezing.states import after_others
+from dpaudit.guarantees.rounding import product_up
 from dpaudit.laws.calling import Calls, When, form_of
 from dpaudit.laws.code import hashed, place_of
 from dpaudit.laws.instances import Pristine, carries_noise
 from dpaudit.laws.observations import require_few
-from dpaudit.replaying.findings import COUNTED, OWN_SAMPLERS, Asked, Compared, compared
+from dpaudit.replaying.asked import Asked
+from dpaudit.replaying.findings import COUNTED, OWN_SAMPLERS, Compared, compared
 from dpaudit.replaying.movement import Moved
 from dpaudit.replaying.nothing import KIND
 from dpaudit.replaying.processes import answers, constant_of, hold
@@ -47,12 +49,14 @@ class Task:
     pairs
         Datasets and neighbours, and how each was made.
     epsilon, delta, seed
-        The claim, and what decides all noise.
+        The claim, a unit of distance where there is one, and what decides all noise.
     when
         Whether every call is the first one of another copy.
     tests
         How many replays share the error probability; by default one of each pair, and another one
         where calls change what they use.
+    apart
+        How far the datasets of each pair are apart; nothing where they are neighbours.
     """
 
     code: Any
@@ -64,6 +68,16 @@ class Task:
     seed: int
     when: When | None = None
     tests: int | None = None
+    apart: tuple[float, ...] = ()
+
+    def claimed(self, which: int = 0) -> float:
+        """Return the epsilon that is claimed of a pair: for its distance, rounded up."""
+        return product_up(self.epsilon, self.apart[which]) if self.apart else self.epsilon
+
+    def of_pair(self, which: int) -> Task:
+        """Return the same of one pair alone."""
+        apart = self.apart[which : which + 1]
+        return replace(self, pairs=self.pairs[which : which + 1], apart=apart)
 
 
 class Loaded(NamedTuple):
@@ -151,11 +165,12 @@ def _replayed(task: Task) -> dict[str, Any]:
         changes = changes or (looked == 0 and task.when is None and before.is_changed)
         tests = task.tests or (2 if changes else 1) * len(task.pairs)
         samplers = tuple(name for name in OWN_SAMPLERS if name in sys.modules)
-        given = (task.epsilon, task.delta, state, samplers, task.seed, source)
-        asked = Asked(*given, pairs=tests, copies=copied or runs.copies)
+        given = (task.claimed(which), task.delta, state, samplers, task.seed, source)
+        apart = task.apart[which] if task.apart else None
+        asked = Asked(*given, pairs=tests, copies=copied or runs.copies, apart=apart)
         found = compared(function, (dataset, neighbour), sides, asked)
         looked += 1
-        rank = _rank(found)
+        rank = _rank(found, apart or 1.0)
         if best is None or rank > best[0]:
             best = rank, which, found, sides
         if rank[0] == _BEST or time.monotonic() > end:
@@ -180,15 +195,15 @@ def _is_repeated(task: Task, found: Compared, before: Pristine) -> bool:
     return carries_noise(before.first(), task.pairs[0][0], task.seed)
 
 
-def _rank(found: Compared) -> tuple[int, float, float]:
-    """Return how much two replays show: the tier, what is proved, and what is spent."""
+def _rank(found: Compared, apart: float) -> tuple[int, float, float]:
+    """Return how much two replays show: the tier, what is proved, and what is spent, a unit."""
     worth = {"proof": _BEST, "violation": 3, "withheld": 2, "hint": 1}
     tiers = [worth[one.tier] for one in found.findings]
     if any(one.kind == KIND for one in found.findings):
         tiers = [-1]  # another pair may show something
     proved = max((one.epsilon or 0.0 for one in found.findings), default=0.0)
     apparent = max((_apparent(one) for one in found.moved), default=0.0)
-    return max(tiers, default=0), proved, found.spending.epsilon or apparent
+    return max(tiers, default=0), proved / apart, (found.spending.epsilon or apparent) / apart
 
 
 def _apparent(one: Moved) -> float:

@@ -50,7 +50,7 @@ from dpaudit.verification.document import Document, Outcome, read
 from dpaudit.verification.drawn import Reader, drawn_afresh, reproduced
 from dpaudit.verification.mechanism import drawn_by_reader, of_reader
 from dpaudit.verification.reals import told_apart
-from dpaudit.verification.replayed import part, replayed_by_reader
+from dpaudit.verification.replayed import replayed_by_reader
 
 if TYPE_CHECKING:
     from dpaudit.verification.canaries import Rechecked
@@ -266,8 +266,7 @@ def _drawn_by_reader(document: Document, reader: Reader, *, reproduce: bool) -> 
 def _replayed(document: Document, reader: Reader) -> Verdict:
     pair, same, told = of_reader(document, reader)
     found = decided(document.path, lambda: replayed_by_reader(document, reader, pair, same))
-    bound = part(document, "claimed")["epsilon"]
-    other = _disagreement("bound", document.number("quantities", "bound"), bound)
+    other = _disagreement("bound", document.number("quantities", "bound"), found.bound)
     return Verdict(
         claim=_name_of(reader.mechanism),
         failures=(*other, *found.failures),

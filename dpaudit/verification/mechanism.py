@@ -57,7 +57,8 @@ def drawn_by_reader(document: Document, reader: Reader, *, reproduce: bool) -> D
     failures = [*code, *_other_records(document, pair), *_other_reading(document, reader)]
     result = _audited(document, placed, pair, settings, reader)
     found = judged(result, settings, reader)
-    failures += [*found.failures, *_other_distance(document, result)]
+    apart = None if result.a_unit is None else result.a_unit.apart
+    failures += [*found.failures, *other_distance(document, apart)]
     a_unit = "" if result.a_unit is None else f", a unit of distance ({result.a_unit.distance})"
     claim = f"against the claim that it {words(_claimed(document))}{a_unit}"
     summary = f"{claim}: {found.outcome.summary}; neighbours: {pair.relation.statement}"
@@ -101,10 +102,20 @@ def _audited(
     return audit_case(case, settings, statement=statement, executor=Executor(progress=clock))
 
 
-def _other_distance(document: Document, result: Result) -> list[str]:
+def distance_of(pair: Pair[Any], reader: Reader) -> float | None:
+    """Return how far two datasets are apart, of a claim a unit of distance; None of another."""
+    from dpaudit.laws.measuring import distances_of
+    from dpaudit.neighbours import Metric
+
+    metric = pair.relation
+    if not isinstance(metric, Metric):
+        return None
+    return distances_of(metric, [pair], _isolation(reader))[0]
+
+
+def other_distance(document: Document, found: float | None) -> list[str]:
     """Return what the file says otherwise of how far the datasets are apart."""
     stated = document.instance.get("apart")
-    found = None if result.a_unit is None else result.a_unit.apart
     if stated == found or _agree(stated, found):
         return []
     return [f"apart: the certificate says {shorten(stated)}, these datasets have {shorten(found)}"]

@@ -18,6 +18,7 @@ from dpaudit.errors import Shown, shorten
 from dpaudit.reals import Real, log, ncdf, sqrt
 from dpaudit.verification.document import Document, rounded_down
 from dpaudit.verification.drawn import Reader
+from dpaudit.verification.mechanism import distance_of, other_distance
 from dpaudit.verification.reruns import (
     beyond_data,
     disagreements,
@@ -40,12 +41,16 @@ _POSTS = ("", "round", "floor", "ceil", "trunc")
 
 @dataclass(frozen=True)
 class Judged:
-    """What fresh runs say: failures, the ratio to the claim, words, and what they rest on."""
+    """What fresh runs say: failures, the ratio to the claim, words, and what they rest on.
+
+    ``bound`` is the epsilon that is claimed of the pair.
+    """
 
     failures: tuple[str, ...]
     ratio: float
     summary: str
     reservations: tuple[str, ...] = ()
+    bound: float = 0.0
 
 
 def replayed_by_reader(document: Document, reader: Reader, pair: Pair[Any], same: Any) -> Judged:
@@ -69,7 +74,8 @@ def replayed_by_reader(document: Document, reader: Reader, pair: Pair[Any], same
         stated = part(document, "mechanism").get("reference")
         expected = "the mechanism that it is about: --mechanism module:object"
         raise document.refused("instance.mechanism", Shown(stated), expected)
-    evidence, claimed = part(document, "evidence"), _claim(document)
+    apart = distance_of(pair, reader)
+    evidence, claimed = part(document, "evidence"), _claim(document, apart)
     if len(evidence) != 1:
         raise document.refused("instance.evidence", sorted(evidence), "event, counted or declared")
     (kind, stated), *_ = evidence.items()
@@ -79,11 +85,11 @@ def replayed_by_reader(document: Document, reader: Reader, pair: Pair[Any], same
         case "counted":
             found = _by_counts(document, _counted(document, stated), claimed, reader, pair)
         case "declared":
-            found = _by_declaration(document, stated, reader, pair)
+            found = _by_declaration(document, stated, claimed, reader, pair, apart or 1.0)
         case _:
             raise document.refused("instance.evidence", kind, "event, counted or declared")
-    failures = (*same, *_other_runs(reader), *found.failures)
-    return Judged(failures, found.ratio, found.summary, found.reservations)
+    other = [*same, *other_distance(document, apart), *_other_runs(reader)]
+    return replace(found, failures=(*other, *found.failures), bound=claimed[0])
 
 
 def _other_runs(reader: Reader) -> list[str]:
@@ -104,12 +110,20 @@ def part(document: Document, name: str) -> dict[str, Any]:
     return found
 
 
-def _claim(document: Document) -> tuple[float, float]:
+def _claim(document: Document, apart: float | None) -> tuple[float, float]:
+    """Return what the file claims of the pair, times how far apart that is, of a unit of distance.
+
+    The distance is the reader's own: what the file says of it decides nothing.
+    """
+    from dpaudit.guarantees.rounding import product_up
+
     stated = part(document, "claimed")
     epsilon, delta = stated.get("epsilon"), stated.get("delta")
     if stated.keys() == {"epsilon", "delta"} and _finite(epsilon) and _finite(delta):
         if epsilon >= 0 and 0 <= delta < 1:
-            return float(epsilon), float(delta)
+            here = epsilon if apart is None else product_up(float(epsilon), apart)
+            if math.isfinite(here):
+                return float(here), float(delta)
     raise document.refused("instance.claimed", stated, "epsilon and delta")
 
 
@@ -179,9 +193,14 @@ def _looked_at(asked: Mapping[str, Any]) -> list[list[Any]]:
     return [["number", place] for place, *_ in asked.get("conditions", ())]
 
 
-def _runs(document: Document, reader: Reader, pair: Pair[Any], asked: Mapping[str, Any]) -> Any:
+def _runs(
+    document: Document,
+    claimed: tuple[float, float],
+    reader: Reader,
+    pair: Pair[Any],
+    asked: Mapping[str, Any],
+) -> Any:
     """Return what a process of its own saw of the reader's code, and whether it is the file's."""
-    epsilon, _ = _claim(document)
     seen = json.loads(elsewhere(task_of(reader, pair, asked), reader))
     stated = part(document, "mechanism").get("sha256")
     seen["failures"] = []
@@ -191,7 +210,7 @@ def _runs(document: Document, reader: Reader, pair: Pair[Any], asked: Mapping[st
     if seen["copies"]:
         words = "mechanism: it copies a generator, so that the same noise may come again"
         seen["failures"].append(words)
-    if seen["keeps_state"] and not is_unmoved(reader, pair, _looked_at(asked), epsilon):
+    if seen["keeps_state"] and not is_unmoved(reader, pair, _looked_at(asked), claimed[0]):
         seen["failures"].append("mechanism: it keeps a state between calls, which shows nothing")
     if kept := seen.get("kept_files"):
         named = ", ".join(map(shorten, kept[:3]))
@@ -224,7 +243,7 @@ def _by_event(
     pair: Pair[Any],
 ) -> Judged:
     asked = {"conditions": [[c.place, list(c.draws), list(c.posts)] for c in event.conditions]}
-    seen = _runs(document, reader, pair, asked)
+    seen = _runs(document, claimed, reader, pair, asked)
     failures = [*seen["failures"], *disagreements(reader, pair, asked, seen)]
     laws = [[_law(one, failures) for one in side] for side in seen["laws"]]
     if any(law is None for side in laws for law in side):
@@ -435,7 +454,7 @@ def _counts(
         runs, 0, runs, runs, delta=delta, alpha=alpha
     ) <= epsilon * (1 + _MARGIN):
         runs *= 2
-    seen = _runs(document, reader, pair, {**asked, "count": runs})
+    seen = _runs(document, claimed, reader, pair, {**asked, "count": runs})
     hits, other, made = seen["hits"]
     lower = joint_lower_bound(hits, other, made, made, delta=delta, alpha=alpha) if made else 0.0
     failures = list(seen["failures"])
@@ -457,18 +476,26 @@ def _counts(
 # Declarations
 
 
-def _by_declaration(document: Document, stated: Any, reader: Reader, pair: Pair[Any]) -> Judged:
+def _by_declaration(
+    document: Document,
+    stated: Any,
+    claimed: tuple[float, float],
+    reader: Reader,
+    pair: Pair[Any],
+    apart: float,
+) -> Judged:
+    """Return whether a value moves further than is declared, times how far apart the pair is."""
     key = stated.get("draw") if isinstance(stated, dict) else None
     if not isinstance(key, str):
         raise document.refused("instance.evidence.declared", stated, "a draw")
     asked = {"declared": key}
-    seen = _runs(document, reader, pair, asked)
+    seen = _runs(document, claimed, reader, pair, asked)
     failures, found = list(seen["failures"]), seen["declaration"]
     if found is None:
         failures.append("declared: no such call, or its value depends on noise before it")
         return Judged(tuple(failures), 0.0, "")
     failures += disagreements(reader, pair, asked, seen)
-    moved, declared = found
+    moved, declared = found[0], found[1] * apart
     ratio = min(moved / declared, _MOST_RATIO) if declared > 0 else _MOST_RATIO
     if not ratio > 1 + _MARGIN:
         failures.append(f"declared: it moved by {moved:.6g}, and declares {declared:.6g}")

@@ -238,6 +238,9 @@ def _statistical() -> dict[str, Any]:
     )
 
 
+_APART = _field("fact", _NUMBER, "How far the two are apart, of a claim a unit of distance.")
+
+
 def _mechanism() -> dict[str, Any]:
     return _certificate(
         "mechanism",
@@ -253,9 +256,7 @@ def _mechanism() -> dict[str, Any]:
                 "reading": _READING,
                 "mechanism": _MECHANISM,
                 "pair": _PAIR,
-                "apart": _field(
-                    "fact", _NUMBER, "How far the two are apart, of a claim a unit of distance."
-                ),
+                "apart": _APART,
             }
         )
         | {"required": ["settings", "claimed", "reading", "mechanism", "pair"]},
@@ -278,8 +279,10 @@ def _replay() -> dict[str, Any]:
                 "mechanism": _MECHANISM,
                 "pair": _PAIR,
                 "evidence": _EVIDENCE,
+                "apart": _APART,
             }
-        ),
+        )
+        | {"required": ["claimed", "reading", "mechanism", "pair", "evidence"]},
     )
 
 

@@ -155,8 +155,6 @@ def test_distances_agree_up_to_their_last_digits():
 
 def test_what_is_not_a_claim_a_unit_of_distance_is_refused():
     given = {"relation": "metric: euclidean", "epsilon": 0.5}
-    with pytest.raises(InvalidArgument, match="a claim a unit of distance is for"):
-        dpaudit.replay(lambda x, rng: x, *PAIR, **given)
     with pytest.raises(InvalidArgument, match="another dataset, or a domain"):
         dpaudit.audit(mechanisms.planar(), PAIR[0], **given)
     release = {"kind": "laplace", "sensitivity": 1.0, "noise_scale": 1.0}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -14,6 +15,7 @@ from dpaudit.replaying import certificate
 from dpaudit.replaying.api import _reachable
 from dpaudit.replaying.entries import entries_of
 from dpaudit.replaying.result import Replay, ReplayFinding
+from dpaudit.replaying.running import Task
 from dpaudit.replaying.spending import Spending
 from dpaudit.report.entries import Place
 
@@ -127,7 +129,7 @@ def test_only_what_states_evidence_about_two_datasets_has_a_certificate(monkeypa
     salts = []
     monkeypatch.setattr(certificate, "of_pair", lambda _, salt: salts.append(salt) or dict(sides))
     pair = SimpleNamespace(relation=SimpleNamespace(name="replace-record"))
-    task = SimpleNamespace(epsilon=0.5, delta=0.1, seed=3, form="f", read="total")
+    task = Task("m:f", "f", "total", (), 0.5, 0.1, 3)
     made = certificate.certificates_of(found, pair, task, "f")
     assert [one.parameters for one in made] == [
         {"finding": "a", "tier": "proof"}, {"finding": "c", "tier": "violation"},
@@ -139,7 +141,7 @@ def test_only_what_states_evidence_about_two_datasets_has_a_certificate(monkeypa
         assert one.instance["mechanism"] == {"reference": "m:f", "sha256": "ab" * 32}
         assert one.instance["reading"] == {"form": "f", "read": ["total"], "observe": []}
         assert one.instance["pair"] == sides
-    certificate.certificates_of(found, pair, SimpleNamespace(**vars(task) | {"seed": 4}), "f")
+    certificate.certificates_of(found, pair, replace(task, seed=4), "f")
     assert len({*salts}) == 2
     sides["neighbour"] = sides["dataset"]
     assert certificate.certificates_of(found, pair, task, "f") == ()

@@ -555,10 +555,12 @@ def test_of_several_pairs_the_one_that_shows_most_is_kept():
         found_of(("proof", 1.0)),
         found_of(("proof", 2.0)),
     ]
-    made = [running._rank(one) for one in ranks]
+    made = [running._rank(one, 1.0) for one in ranks]
     assert made == sorted(made)
     assert len(set(made)) == len(made)
-    assert running._rank(found_of(("violation", None), ("violation", 1.0)))[:2] == (3, 1.0)
+    found = found_of(("violation", None), ("violation", 1.0))
+    assert running._rank(found, 1.0)[:2] == (3, 1.0)
+    assert running._rank(found, 4.0)[:2] == (3, 0.25)  # a unit of distance
 
 
 def test_a_movement_is_told_in_scales_where_it_spends_what_nobody_knows():

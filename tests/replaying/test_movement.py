@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dpaudit.freezing.observing import observed
+from dpaudit.replaying.asked import Asked
 from dpaudit.replaying.findings import _declared
 from dpaudit.replaying.laws import laws_of
 from dpaudit.replaying.movement import movements
@@ -63,4 +64,4 @@ def test_a_declaration_is_broken_by_a_movement_that_no_noise_has_a_part_in(
     call = SimpleNamespace(
         declared=declared, moved=moved, steady=steady, name="n", place="p", index=0
     )
-    assert [one.tier for one in _declared([call])] == ["violation"] * broken
+    assert [one.tier for one in _declared([call], Asked(1.0, 0.0))] == ["violation"] * broken

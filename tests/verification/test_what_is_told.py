@@ -218,7 +218,7 @@ def test_a_replay_says_all_that_fails_and_what_the_file_alone_says(monkeypatch):
 
     def judged(document, reader, pair, same):
         given.append((pair, same))
-        return Judged(("weak",), 1.5, "seen", ("declared",))
+        return Judged(("weak",), 1.5, "seen", ("declared",), bound=2.0)
 
     monkeypatch.setattr(judge, "replayed_by_reader", judged)
     found = judge.verify(replace(of_mechanism(), kind="replay"), Reader(seed=1, mechanism=len))
@@ -241,14 +241,14 @@ def test_an_audit_of_the_readers_mechanism_says_all_that_differs(monkeypatch, re
         "_placed": ("placed", ["other code"]),
         "_other_records": ["other records"],
         "_other_reading": ["other reading"],
-        "_other_distance": ["other distance"],
+        "other_distance": ["other distance"],
         "judged": drawn("not refuted"),
         "own_settings": "own settings",
         "differences": ("another number",),
         "_chosen_relation": ("the file's relation",),
     }.items():
         monkeypatch.setattr(mechanism, name, lambda *_, answer=answer: answer)
-    run = SimpleNamespace(a_unit=SimpleNamespace(distance="euclidean"))
+    run = SimpleNamespace(a_unit=SimpleNamespace(distance="euclidean", apart=2.0))
     monkeypatch.setattr(mechanism, "_audited", lambda *given: [run, audited.append(given[3])][0])
     found = mechanism.drawn_by_reader(
         of_mechanism(), Reader(seed=1, mechanism=len), reproduce=reproduce
