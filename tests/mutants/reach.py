@@ -1,8 +1,9 @@
 """Which tests reach a module: read off the imports of every source, without running any.
 
 An edge leads from a file to each module that it imports, at its top or inside a function, and to
-those it names in another way: ``"module:object"``, a name that ``dpaudit`` hands on, and in a test
-a claim or attack by the name of its entry point (with the verifier that belongs to it).
+those it names in another way: ``"module:object"``, a module by its name alone, a name that
+``dpaudit`` hands on, and in a test a claim or attack by the name of its entry point (with the
+verifier that belongs to it), or all packages where it reads which there are.
 """
 
 from __future__ import annotations
@@ -95,6 +96,8 @@ class Reach:
             case ast.ImportFrom(level=0, module=str(module), names=names):
                 for one in names:
                     yield from self._modules(f"{module}.{one.name}")
+                    if one.name == "PACKAGES" and path.is_relative_to(self.root / "tests"):
+                        yield from self._packages
             case ast.ImportFrom(level=level, module=module, names=names) if level:
                 base = path.parents[level - 1]
                 ends = [module] if module else [one.name for one in names]
@@ -108,7 +111,10 @@ class Reach:
 
     def _modules(self, name: str) -> Iterator[Path]:
         package, _, last = name.rpartition(".")
-        if package == "dpaudit" and last in self._handed_on:
+        helper = self.root.joinpath(*package.split(".")).with_suffix(".py")
+        if name.startswith("tests.") and helper.exists():
+            yield helper
+        elif package == "dpaudit" and last in self._handed_on:
             yield from self._modules(self._handed_on[last])
         elif name in self.modules:
             yield self.modules[name]
@@ -116,6 +122,8 @@ class Reach:
             yield self.modules[package]
 
     def _by_words(self, text: str, in_test: bool) -> Iterator[Path]:
+        if text in self.modules:
+            yield self.modules[text]
         homes = re.findall(r"\b(dpaudit(?:\.\w+)+):\w+", text)
         if in_test:  # other names of entry points are words like any other
             homes += [self._registered.get(w, "") for w in text.split() if "-" in w]
@@ -124,10 +132,21 @@ class Reach:
             yield from self._modules(re.sub(r"(?<=\.)claims(?=\.)", "verify", home))
 
     @cached_property
-    def _registered(self) -> dict[str, str]:
+    def _homes(self) -> dict[str, dict[str, str]]:
         project = tomllib.loads((self.root / "pyproject.toml").read_text(encoding="utf-8"))
-        groups = project["project"]["entry-points"].values()
+        found: dict[str, dict[str, str]] = project["project"]["entry-points"]
+        return found
+
+    @cached_property
+    def _registered(self) -> dict[str, str]:
+        groups = self._homes.values()
         return {name: home.partition(":")[0] for one in groups for name, home in one.items()}
+
+    @cached_property
+    def _packages(self) -> list[Path]:
+        """Cards of packages, which nobody imports by their names."""
+        homes = self._homes["dpaudit.packages"].values()
+        return [one for home in homes for one in self._modules(home.partition(":")[0])]
 
     @cached_property
     def _handed_on(self) -> dict[str, str]:

@@ -61,7 +61,7 @@ def test_the_tests_that_reach_a_module_are_found_its_own_first():
     reached = [one.name for one in reach().tests_of(home)]
     assert reached[0] == "test_exact_loss.py"
     assert "test_coverage.py" in reached
-    assert "test_svmlight.py" not in reached
+    assert "test_bundled.py" not in reached
 
 
 @pytest.mark.slow
@@ -70,6 +70,14 @@ def test_a_verifier_is_reached_through_the_name_of_its_claim():
     assert 'huang2020-lemma5 = "' in project
     (verifier,) = (p for p in sources() if p.as_posix().endswith("multistep/verify/lemma5.py"))
     assert reach().tests_of(verifier)
+
+
+@pytest.mark.slow
+def test_a_card_is_reached_by_who_reads_which_there_are_and_its_code_by_its_name():
+    places = {path.as_posix(): path for path in sources()}
+    for name in ("card", "subjects"):
+        path = places[f"dpaudit/scan/packages/synthcity/{name}.py"]
+        assert "test_cards_in_force.py" in [one.name for one in reach().tests_of(path)]
 
 
 def test_a_file_of_ones_own_needs_what_is_found_and_what_stands_there_instead(tmp_path):
