@@ -198,7 +198,7 @@ class Crew:
         These are fresh ones, of which so many run at a time, and end with their last unit.
         ``arrived`` and what is raised are those of `map`.
         """
-        blob = pickled(OnUnit(task))
+        blob = pickled(OnUnit(task, is_last=True))
         the_keeper().preload(libraries_of(blob))
         before = itertools.accumulate((len(units) for units in hands), initial=0)
         stages = [

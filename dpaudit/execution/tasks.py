@@ -31,13 +31,20 @@ class OnUnit:
     """A task as a worker calls it, with the parts of a unit.
 
     What messages say of records is in force there before the task is unpickled, which may fail.
+
+    Parameters
+    ----------
+    task
+        What is called.
+    is_last
+        Whether its process ends with it: `has_last_task` says so from before it is unpickled.
     """
 
-    def __init__(self, task: Callable[[Unit], Any]) -> None:
-        self.task = task
+    def __init__(self, task: Callable[[Unit], Any], *, is_last: bool = False) -> None:
+        self.task, self.is_last = task, is_last
 
     def __reduce__(self) -> tuple[Callable[..., OnUnit], tuple[Any, ...]]:
-        return _arrived, (_InForce(policy()), self.task)
+        return _arrived, (_InForce(policy()), _Coming(is_last=self.is_last), self.task)
 
     def __call__(self, trials: int, seed: np.random.SeedSequence, which: int = 0) -> Any:
         """Return what the task makes of a unit."""
@@ -60,7 +67,29 @@ class _InForce:
         return adopt, (self.chosen,)
 
 
-def _arrived(_: Policy, task: Callable[[Unit], Any]) -> OnUnit:
+class _Coming:
+    """What is known of a task before it is unpickled."""
+
+    def __init__(self, *, is_last: bool) -> None:
+        self.is_last = is_last
+
+    def __reduce__(self) -> tuple[Callable[..., None], tuple[Any, ...]]:
+        return _expect, (self.is_last,)
+
+
+_last: list[bool] = []
+
+
+def _expect(is_last: bool) -> None:
+    _last[:] = [is_last]
+
+
+def has_last_task() -> bool:
+    """Return whether this process ends with the task that it has: nobody asks it further things."""
+    return _last == [True]
+
+
+def _arrived(_: Policy, __: None, task: Callable[[Unit], Any]) -> OnUnit:
     warnings.showwarning = _show_warning
     return OnUnit(task)
 

@@ -29,6 +29,7 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, NoReturn
 
 import numpy as np
@@ -515,9 +516,10 @@ def _move_to(folder: str | None, environment: dict[str, str] | None) -> None:
     if folder is not None:
         with contextlib.suppress(OSError):
             os.chdir(folder)
-    if environment is not None:
-        os.environ.clear()
-        os.environ.update(environment)
+    if environment is not None:  # most of it stays: each change is a call of the system's library
+        for name in os.environ.keys() - environment.keys():
+            del os.environ[name]
+        os.environ.update(environment.items() - os.environ.items())
 
 
 def _limit_memory(size: int) -> None:
@@ -542,9 +544,14 @@ def _children() -> list[int]:
 
 def _prctl(option: int, value: int) -> None:
     """Ask Linux for something about this process; other systems do not have it."""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+    with contextlib.suppress(OSError, AttributeError):
+        _library().prctl(option, value, 0, 0, 0)
+
+
+@cache
+def _library() -> Any:
+    """Return the system's library on Linux; workers are copies of who has it."""
+    return ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 def main() -> NoReturn:

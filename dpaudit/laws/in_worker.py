@@ -8,7 +8,7 @@ from typing import Any
 from dpaudit._references import called, load_reference
 from dpaudit.errors import InvalidArgument, what_happened
 from dpaudit.execution.failures import CannotTravel, CodeFailed
-from dpaudit.execution.tasks import pickled, start_generators_anew
+from dpaudit.execution.tasks import has_last_task, pickled, start_generators_anew
 from dpaudit.laws.instances import remember
 from dpaudit.store.identity import identified
 from dpaudit.store.sealing import Unidentified
@@ -23,7 +23,8 @@ def mechanism_of_this_process(
     if key not in _here:
         try:
             _here[key] = make(*arguments)
-            remember(_here[key])
+            if not has_last_task():  # else nobody asks what calls have changed
+                remember(_here[key])
             start_generators_anew()
         except KeyboardInterrupt as error:  # nobody is at the keyboard of a worker
             raise CodeFailed(what_happened(error)) from error
