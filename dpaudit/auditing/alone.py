@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc, betaincinv
 
 from dpaudit._typing import Array
-from dpaudit.auditing.draws import Certifying, Drawer, first_of
+from dpaudit.auditing.draws import Certifying, Drawer, Grid, first_of
 from dpaudit.auditing.looks import alone_of
 from dpaudit.estimation.counted import Counted, Event, Tally
 from dpaudit.estimation.independence import FALSE_ALARM, Labels
@@ -61,6 +61,17 @@ class Refuting(Protocol):
         ...
 
 
+class Alone(NamedTuple):
+    """What outputs that were drawn alone say, these, and the transcripts of some of them.
+
+    ``answers`` is None where there are not as many as were wanted.
+    """
+
+    checks: list[SelfCheck]
+    drawn: Certifying
+    answers: Certifying | None
+
+
 class Against(NamedTuple):
     """The claim that counts may refute, and the error probability of that.
 
@@ -97,9 +108,7 @@ def refutes(counted: Counted, tally: Tally, against: Against) -> bool:
     return seen.refutes(seen.hits, seen.trials)
 
 
-def checks(
-    drawer: Drawer, counted: Counted, tally: Tally, against: Against
-) -> tuple[list[SelfCheck], Certifying]:
+def checks(drawer: Drawer, counted: Counted, tally: Tally, against: Against, wanted: Grid) -> Alone:
     """Return whether outputs that are drawn alone say of an event what others said.
 
     Where so many as could be drawn are enough to refute the claim at the rates that were seen, they
@@ -115,10 +124,17 @@ def checks(
         What was seen of it.
     against
         The claim.
+    wanted
+        Of how many processes and calls the transcripts are looked at as well.
     """
     seen = _Seen.of(tally, counted.event, against)
     processes, calls = _sizes(drawer, seen, tally.trials[0])
-    drawn = drawer.alone(counted.score, processes, calls, "outputs drawn alone")
+    given = counted.score, processes, calls, "outputs drawn alone"
+    answers: Certifying | None = None
+    if wanted.processes <= processes and wanted.calls <= calls:
+        drawn, answers = drawer.alone_beside(*given, wanted)
+    else:
+        drawn = drawer.alone(*given)
     again = happened(counted, drawn)
     order = np.array([first_of(process * calls) for process in range(processes)])
     first = [
@@ -126,12 +142,13 @@ def checks(
         for which, (side, out) in enumerate(zip(again, drawn.outputs, strict=True))
     ]
     checked = compared(*drawn.outputs, None if drawer.timed else again)
-    return [
+    found = [
         *(replace(one, name=f"alone: {one.name}") for one in checked),
         seen.check(f"outputs drawn alone, {len(again[0])} a side", again),
         seen.check(f"the first outputs of {processes} processes", (first[0], first[1])),
         *([against.bet.check(_ALONE, drawn.scores)] if against.bet is not None else []),
-    ], drawn
+    ]
+    return Alone(found, drawn, answers)
 
 
 @dataclass(frozen=True)
@@ -206,7 +223,7 @@ def _sizes(drawer: Drawer, seen: _Seen, trials: int) -> tuple[int, int]:
     surprise = -math.log(min(against.alpha, _ACCUSED))
     coins = surprise * (1 + math.exp(min(against.epsilon, 9.0)))
     sizes = [2**k for k in range(4, 13)]
-    processes = next((size for size in sizes if size >= coins), _PROCESSES)
+    processes = math.ceil(coins)
     room = _room(drawer, trials)
     processes = max(_LEAST, min(processes, _PROCESSES, trials // 8, room[0]))
     enough = next((size for size in sizes if seen.suffices(size)), _LEAST)

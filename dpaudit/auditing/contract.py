@@ -105,11 +105,11 @@ def _looked_at_closely(
         return kept
     if not isinstance(drawer.mechanism, Isolated):
         return Kept((*kept.checks, _ONE_PROCESS), kept.notes)
-    checks, drawn = alone.checks(drawer, counted, tally, against)
-    same = sameness.looked_at(drawer, counted, by_score=against.bet is not None)
-    checks = _with_cure(drawer, checks)
+    found = alone.checks(drawer, counted, tally, against, sameness.grid_of(drawer))
+    same = sameness.looked_at(drawer, counted, found.answers, by_score=against.bet is not None)
+    checks = _with_cure(drawer, found.checks)
     return Kept(
-        (*kept.checks, *same.checks, *checks), (*kept.notes, _alone_note(drawn)), same.remark
+        (*kept.checks, *same.checks, *checks), (*kept.notes, _alone_note(found.drawn)), same.remark
     )
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -51,6 +51,25 @@ class Certifying:
 
     scores: tuple[Array, Array]
     outputs: tuple[Outputs, Outputs]
+
+
+class Grid(NamedTuple):
+    """Of how many processes, and of how many calls of each."""
+
+    processes: int
+    calls: int
+
+
+class _Wanted(NamedTuple):
+    """Which units are wanted, by their numbers, where each process has so many a side."""
+
+    each: int
+    grid: Grid
+
+    def __call__(self, number: int) -> bool:
+        """Return whether one is."""
+        process, call = divmod(number, self.each)
+        return process < self.grid.processes and call < self.grid.calls
 
 
 @dataclass(frozen=True)
@@ -324,6 +343,23 @@ class Drawer:
         whole = partial(drawn.side_transcript_unit, self.mechanism, self.pair)
         number = drawn.comparing(self.mechanism)
         return _sorted_out(hands, [(one, number(one)) for one in self._dealt(whole, hands, stage)])
+
+    def alone_beside(
+        self, score: Any, processes: int, calls: int, purpose: str, wanted: Grid
+    ) -> tuple[Certifying, Certifying]:
+        """Return what `alone` does, and the transcripts of a few of the same calls.
+
+        Of so many calls of each of so many processes, the first ones.
+        """
+        one = replace(self, unit=1)
+        units = [one._planned(processes * calls, purpose, side) for side in Side]
+        hands = _in_turn(units[0], units[1], processes)
+        task = partial(drawn.beside_unit, self.mechanism, self.pair, score, _Wanted(calls, wanted))
+        found = list(self._dealt(task, hands, Stage(f"{purpose}, both datasets")))
+        scored = _sorted_out(hands, [numbers for numbers, _ in found])
+        number = drawn.comparing(self.mechanism)
+        whole = [(rows, number(rows) if len(rows) else np.zeros(0)) for _, rows in found]
+        return scored, _sorted_out(hands, whole)
 
     @property
     def one_a_process(self) -> bool:

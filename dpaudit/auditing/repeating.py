@@ -47,13 +47,13 @@ def event(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> Evide
     counted = _telling_apart(seen)
     apart = len(np.unique(np.concatenate(seen.scores))) > 1
     tally = Tally((trials, 0 if apart else trials), (trials, trials))
-    checks, drawn = alone.checks(drawer, counted, tally, against)
-    same = sameness.looked_at(drawer, counted, by_score=False)
-    counts = {"certifying, per dataset": len(drawn.scores[0])}
+    again = alone.checks(drawer, counted, tally, against, sameness.grid_of(drawer))
+    same = sameness.looked_at(drawer, counted, again.answers, by_score=False)
+    counts = {"certifying, per dataset": len(again.drawn.scores[0])}
     found = certified(
-        *drawn.scores, counted.event, "the output itself", case.at_delta, alpha, counts
+        *again.drawn.scores, counted.event, "the output itself", case.at_delta, alpha, counts
     )
-    checked = (*same.checks, *checks)
+    checked = (*same.checks, *again.checks)
     found = replace(found, contract=checked, notes=(*found.notes, _NOTE), remark=same.remark)
     return point.in_currency(found, case)
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 import dpaudit.auditing.outcomes as outcomes
 from dpaudit._typing import Array
-from dpaudit.auditing.draws import Drawer
+from dpaudit.auditing.draws import Certifying, Drawer, Grid
 from dpaudit.auditing.evidence import Evidence
 from dpaudit.auditing.result import stated_in_claim
 from dpaudit.errors import shorten
@@ -37,8 +37,7 @@ from dpaudit.laws.reaching import beyond_data
 from dpaudit.neighbours import Pair, Side
 from dpaudit.watching.watch import Touch
 
-_PROCESSES, _CALLS = 8, 16  # whose answers show what varies
-_SPARING = 2, 5  # of slow code
+_GRID, _SPARING = Grid(8, 16), Grid(2, 5)  # whose answers show what varies, and of slow code
 _FEW = 3  # answers that differ from the one before: fewer are a glitch
 REST = {"the rest", "the values of the rest"}
 _NAME = "what is the same in every answer comes from the data"
@@ -76,7 +75,14 @@ class Sameness:
     remark: str = ""
 
 
-def looked_at(drawer: Drawer, counted: Counted, *, by_score: bool) -> Sameness:
+def grid_of(drawer: Drawer) -> Grid:
+    """Return of how many processes, and calls of each, the answers are looked at."""
+    return _SPARING if drawer.sparing else _GRID
+
+
+def looked_at(
+    drawer: Drawer, counted: Counted, known: Certifying | None, *, by_score: bool
+) -> Sameness:
     """Return whether the parts that an event reads vary, or come from the data alone.
 
     Parameters
@@ -85,11 +91,14 @@ def looked_at(drawer: Drawer, counted: Counted, *, by_score: bool) -> Sameness:
         Of a mechanism that has processes of its own.
     counted
         The event.
+    known
+        Answers of the grid that were drawn alone, with the transcripts as scores; None if others
+        are to be drawn.
     by_score
         Whether its score itself is what certifies, and not only on which side of a threshold it is.
     """
-    processes, calls = _SPARING if drawer.sparing else (_PROCESSES, _CALLS)
-    found = _answers(drawer, processes, calls)
+    grid = grid_of(drawer)
+    found = _answers(drawer, known or drawer.alone(None, *grid, "what varies"))
     kept, same = _unvarying(found, counted, by_score=by_score)
     columns = columns_of(drawer.mechanism, found.rows[0].shape[1])
     if kept:
@@ -98,10 +107,10 @@ def looked_at(drawer: Drawer, counted: Counted, *, by_score: bool) -> Sameness:
         return Sameness()
     causes = _causes(drawer.mechanism, drawer.pair, drawer.seed, found, same)
     paths, count = _paths(columns, [column for _, column in same]), len(found.rows[0])
-    check = _check(paths, causes, f"{count} calls a side in {processes} processes")
+    check = _check(paths, causes, f"{count} calls a side in {grid.processes} processes")
     whole = [column for side, column in same if (1 - side, column) in same]
     said = whole and not causes
-    remark = _function_of_data(_paths(columns, whole), count, processes) if said else ""
+    remark = _function_of_data(_paths(columns, whole), count, grid.processes) if said else ""
     return Sameness((check,), remark)
 
 
@@ -215,9 +224,8 @@ def _others_stay(layout: Layout, columns: Sequence[int]) -> bool:
     return any(one.path not in gone | REST for one in layout.columns)
 
 
-def _answers(drawer: Drawer, processes: int, calls: int) -> Answers:
-    """Return answers of calls that are drawn one by one, in several processes."""
-    drawn = drawer.alone(None, processes, calls, "what varies")
+def _answers(drawer: Drawer, drawn: Certifying) -> Answers:
+    """Return answers of calls that were drawn one by one, in several processes."""
     rows = [one.reshape(len(one), -1) for one in drawn.scores]
     owners = [one.processes for one in drawn.outputs]
     if drawer.one_a_process:

@@ -120,6 +120,19 @@ def side_unit(mechanism: Mechanism[Any], pair: Pair[Any], score: Any, unit: Unit
     return score_unit(mechanism, pair.on(side), (score, comparing(mechanism)), unit)
 
 
+def beside_unit(
+    mechanism: Mechanism[Any], pair: Pair[Any], score: Any, wanted: Any, unit: Unit
+) -> tuple[Array, Array]:
+    """Return what `side_unit` does, and the transcripts where they are wanted, else none of them.
+
+    ``wanted`` says it of the number that a unit has on its side.
+    """
+    transcripts = side_transcript_unit(mechanism, pair, unit)
+    both = (one(transcripts) for one in (score, comparing(mechanism)))
+    numbers = np.stack([_per_trial(mechanism, "score", one, unit.trials) for one in both])
+    return numbers, transcripts if wanted(unit.seed.spawn_key[-1]) else transcripts[:0]
+
+
 def counted_unit(
     mechanism: Mechanism[Any], pair: Pair[Any], counted: Any, most: int, unit: Unit
 ) -> tuple[Any, Array]:

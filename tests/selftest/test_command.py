@@ -8,6 +8,7 @@ import pytest
 
 import dpaudit.selftest.answers as answers
 import dpaudit.selftest.run as selftest_run
+import dpaudit.selftest.verdicts.counting as counting
 from dpaudit.attacks.distinguishers.known_answers import SUITE
 from dpaudit.cli.main import main
 from dpaudit.errors import DpauditError, InvalidArgument
@@ -38,12 +39,13 @@ def small(monkeypatch):
 
 
 def made_small(monkeypatch):
-    """Make a self-test that takes a second or two, on what is installed or not."""
+    """Make a self-test of a few audits, on what is installed or not."""
     monkeypatch.setattr(answers, "entry_points", lambda group: [Entry])
     monkeypatch.setattr(selftest_run, "CASES", CHEAP)
     monkeypatch.setattr(selftest_run, "CONTROLS", CAUGHT)
     quick = replace(QUICK, audits=50, budget=BUDGET)
     monkeypatch.setattr(selftest_run, "QUICK", quick)
+    monkeypatch.setattr(counting, "_QUICK", 1)
     chosen = {"laplace", "svt-5"}
     few = lambda published: {  # noqa: E731
         name: one for name, one in SUITE.answers(published=published).items() if name in chosen

@@ -71,4 +71,6 @@ def certifying_of(on_p, on_q):
 
 def drawer_of(**known):
     """Return a drawer of other people's mechanism that draws nothing."""
-    return SimpleNamespace(**{"mechanism": SimpleNamespace(), "timed": False, **known})
+    return SimpleNamespace(
+        **{"mechanism": SimpleNamespace(), "timed": False, "sparing": False, **known}
+    )

@@ -12,7 +12,7 @@ import dpaudit.auditing.shrinking as shrinking
 import dpaudit.auditing.worst_pair as worst_pair
 from dpaudit.auditing.alone import Against, _room, _Seen, _sizes, checks
 from dpaudit.auditing.betting import Bettor, evidence_of
-from dpaudit.auditing.draws import first_of
+from dpaudit.auditing.draws import Grid, first_of
 from dpaudit.estimation.counted import Counted, Event, Tally
 from dpaudit.estimation.independence import FALSE_ALARM, Outputs
 from dpaudit.estimation.sequential.game import STAKES, Target, most_of_bets
@@ -49,7 +49,7 @@ class Alone:
 
 def checked(drawer, bet=None):
     counted, tally = Counted(lambda runs: runs, ABOVE), Tally((9000, 10), (10_000, 10_000))
-    found, _ = checks(drawer, counted, tally, Against(1.0, 0.0, 1e-6, bet))
+    found, _, _ = checks(drawer, counted, tally, Against(1.0, 0.0, 1e-6, bet), Grid(8, 1000))
     return found
 
 
@@ -82,8 +82,8 @@ def test_as_many_are_due_as_the_smaller_side_has():
 def test_a_bet_may_ask_for_more_outputs_than_the_event():
     bet = SimpleNamespace(suffices=lambda size: size >= 2048)
     few, more = (_sizes(SimpleNamespace(**QUICK), seen(bet=one), 8192) for one in (None, bet))
-    assert few == (64, 16)
-    assert more == (64, 32)
+    assert few == (52, 16)
+    assert more == (52, 40)
     easy = SimpleNamespace(suffices=lambda size: True)
     assert _sizes(SimpleNamespace(**QUICK), seen(bet=easy), 8192) == few
 

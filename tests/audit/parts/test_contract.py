@@ -22,6 +22,7 @@ from .common import ALPHA, certifying_of, check_of, drawer_of, outputs_of
 EVENT = Counted(np.ravel, Event(True, 0.5, 0.0))
 AGAINST = Against(1.0, 0.0, ALPHA)
 DRAWN = certifying_of(np.arange(50.0) % 2, np.arange(50.0) % 2)
+ANSWERS = certifying_of(np.arange(40.0), np.arange(40.0))
 REFUTING, HARMLESS = Tally((100, 0), (100, 100)), Tally((50, 50), (100, 100))
 
 
@@ -45,11 +46,12 @@ def made(monkeypatch):
         asked.append(("independence", on_p.scores.tolist(), hits))
         return [check_of(True, "independence")]
 
-    def drawn_alone(drawer, counted, tally, against):
+    def drawn_alone(drawer, counted, tally, against, wanted):
         asked.append(("alone", counted, tally, against))
-        return [check_of(True, "alone")], DRAWN
+        return alone.Alone([check_of(True, "alone")], DRAWN, ANSWERS)
 
-    def same(drawer, counted, *, by_score):
+    def same(drawer, counted, known, *, by_score):
+        assert known is ANSWERS
         asked.append(("sameness", by_score))
         return sameness.Sameness((check_of(True, "sameness"),), "It never varies.")
 

@@ -29,12 +29,12 @@ def audited(monkeypatch):
         asked["first"] = (processes, calls)
         return asked["outputs"]
 
-    def drawn_alone(drawer, counted, tally, against):
+    def drawn_alone(drawer, counted, tally, against, wanted):
         asked.update(counted=counted, tally=tally, against=against)
         scores = (counted.score(side[:, None]) for side in asked["outputs"].scores)
-        return [check_of(True, "alone")], certifying_of(*scores)
+        return alone.Alone([check_of(True, "alone")], certifying_of(*scores), None)
 
-    def same(drawer, counted, *, by_score):
+    def same(drawer, counted, known, *, by_score):
         asked["by score"] = by_score
         return sameness.Sameness((check_of(True, "same"),), "Always the same.")
 
@@ -44,7 +44,7 @@ def audited(monkeypatch):
     def run(on_p, on_q, claim=None):
         asked["outputs"] = certifying_of(on_p, on_q)
         claim = ApproximateDP(1.0, 1e-3) if claim is None else claim
-        drawer = SimpleNamespace(alone=drawn, mechanism=SimpleNamespace())
+        drawer = SimpleNamespace(alone=drawn, mechanism=SimpleNamespace(), sparing=False)
         evidence = repeating.event(case_of(claim, 1e-3), drawer, 1000, ALPHA)
         return evidence, asked
 

@@ -270,7 +270,7 @@ def test_a_function_of_its_data_is_said_to_be_one_where_both_sides_never_vary(mo
 
     def looked(kept, same):
         monkeypatch.setattr(sameness, "_unvarying", lambda *given, by_score: (kept, same))
-        return sameness.looked_at(drawer, None, by_score=False)
+        return sameness.looked_at(drawer, None, found, by_score=False)
 
     assert looked([], []) == sameness.Sameness()
     (check,) = looked([1], [(0, 0)]).checks
@@ -300,18 +300,29 @@ def test_parts_that_tell_processes_apart_are_left_out_while_others_vary():
 def test_answers_of_one_a_process_are_compared_as_those_of_one(monkeypatch):
     owners = SimpleNamespace(processes=np.arange(6))
     drawn = SimpleNamespace(scores=(np.zeros((6, 2, 2)), np.ones((6, 2, 2))), outputs=[owners] * 2)
+    for one, expected in ((True, [0] * 6), (False, list(range(6)))):
+        found = sameness._answers(SimpleNamespace(one_a_process=one), drawn)
+        assert [owner.tolist() for owner in found.processes] == [expected] * 2
+        assert found.rows[1].tolist() == [[1.0] * 4] * 6
+
+
+def test_answers_are_drawn_where_too_few_were(monkeypatch):
     asked = []
 
     def alone(*given):
         asked.append(given)
         return drawn
 
-    for one, expected in ((True, [0] * 6), (False, list(range(6)))):
-        drawer = SimpleNamespace(alone=alone, one_a_process=one)
-        found = sameness._answers(drawer, 3, 2)
-        assert [owner.tolist() for owner in found.processes] == [expected] * 2
-        assert found.rows[1].tolist() == [[1.0] * 4] * 6
-    assert asked == [(None, 3, 2, "what varies")] * 2
+    drawn = SimpleNamespace(scores=(np.zeros((6, 1)), np.ones((6, 1))), outputs=())
+    monkeypatch.setattr(sameness, "_answers", lambda drawer, found: asked.append(found) or ANSWERS)
+    monkeypatch.setattr(sameness, "_unvarying", lambda *given, by_score: ([], []))
+    drawer = SimpleNamespace(mechanism=None, sparing=True, alone=alone)
+    for known in (None, drawn):
+        assert sameness.looked_at(drawer, None, known, by_score=False) == sameness.Sameness()
+    assert asked == [(None, 2, 5, "what varies"), drawn, drawn]
+
+
+ANSWERS = sameness.Answers((np.zeros((6, 1)), np.ones((6, 1))), (np.arange(6), np.arange(6)))
 
 
 class Answering(Isolated):
