@@ -10,11 +10,14 @@ from collections import UserDict, namedtuple
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
 import scipy.sparse
 
+from dpaudit.laws import answers
+from dpaudit.laws.carried import _DEEP, _of
 from dpaudit.laws.leaves import Token
 from dpaudit.laws.observations import parts
 
@@ -245,3 +248,40 @@ def test_tables_are_told_by_column_and_series_by_label():
     assert twice["output[0]"] == (1.5,)
     assert twice["output[1]"] == (2.5,)
     assert parts(pandas.Index([1.5])) == {"type": kind("list"), "len": (1.0,), "output[0]": (1.5,)}
+
+
+def test_what_a_mechanism_carries_is_followed_only_so_deep():
+    def noisy(data, key):
+        return data
+
+    value = partial(noisy, key=b"8a1c-91f0-77")
+    for depth in range(_DEEP + 2):
+        found = list(_of(value, "", set(), 0))
+        assert (found == ["argument key"]) is (depth < _DEEP), depth
+        value = Holder(value)
+
+
+class Holder(partial):
+    """A partial that is none of the inner one's own: those are joined into one."""
+
+    def __new__(cls, inner):
+        made = super().__new__(cls, len)
+        made.__setstate__((inner, (), {}, {}))
+        return made
+
+
+class Digits:
+    def loss_in_digits(self, transcript, sign):
+        return sign * transcript
+
+
+class ManyDigits(Digits):
+    def losses_in_digits(self, transcripts, sign):
+        return [2 * sign * one for one in transcripts]
+
+
+@pytest.mark.parametrize(("made", "expected"), [(Digits, [-1.0, -2.0]), (ManyDigits, [-2.0, -4.0])])
+def test_losses_in_digits_are_side_by_side_where_a_mechanism_can(made, expected):
+    found = answers.all_in_digits(made(), [1.0, 2.0], -1)
+    assert found == expected
+    assert {type(one) for one in found} == {float}

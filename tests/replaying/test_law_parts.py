@@ -295,3 +295,16 @@ def test_laws_are_of_outputs_of_one_structure():
     assert of(*changed).texts is None
     assert of(*line[:-1], [1.0]).structure is None
     assert of(*line[:-1], [line[-1][0], "a", 7.5]).numbers[1] is None
+
+
+@pytest.mark.parametrize("other", [None, (2.0, 1.0), (1.0, 2.0)])
+def test_a_hint_is_given_where_every_call_met_the_same_centre_and_factor(other):
+    def call(meets):
+        made = Call(0, "laplace", "laplace", "", (), (2,), "", draw=np.zeros(2))
+        made.meetings.extend([] if meets is None else [Meeting("", *meets)])
+        return made
+
+    same = call((1.0, 1.0))
+    assert _hints([same, same]) == [(1.0, 1.0)] * 2
+    assert _hints([same, call(other)]) == [None, None]
+    assert _hints([call(other), same]) == [None, None]

@@ -13,6 +13,8 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.scan.accountants import exact
 from dpaudit.scan.accountants.page import _told, closing, sentence
 from dpaudit.scan.environments import _fits
+from dpaudit.scan.foreign import DrawnTogether, _agreeing
+from dpaudit.scan.pairs import Candidate
 from dpaudit.scan.probe import _add
 from dpaudit.scan.scripts import _edited
 from dpaudit.scan.values import expression, value_of
@@ -148,3 +150,39 @@ def test_masses_of_a_discrete_gaussian_are_rounded_down(count):
     with mpmath.workdps(300):
         assert 0 < 1 - mpmath.fsum(masses) < mpmath.mpf(10) ** -60
     assert len(masses) == 1 - 2 * first
+
+
+@pytest.mark.parametrize(
+    ("said", "agree"),
+    [
+        ((None, None), True),
+        ((["a"], ["a"]), True),
+        ((["a"], ["b"]), False),
+        ((None, ["a"]), False),
+        (("ended", None), False),
+        (("ended", "ended"), False),
+    ],
+)
+def test_calls_of_many_outputs_have_to_end_alike_and_well(said, agree):
+    batches = [{"numbers": [1.0], "said": one} for one in said]
+    if agree:
+        assert _agreeing(batches) == batches
+    else:
+        with pytest.raises(DrawnTogether):
+            _agreeing(batches)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "given", "family"),
+    [
+        ((3, 3), None, "ordinary"),
+        ((3, 2), "new value", "new value"),
+        ((2, 1), "new value", "few records"),
+        ((1, 2), None, "few records"),
+        ((1, 1), "missing value", "missing value"),
+    ],
+)
+def test_a_pair_is_of_few_records_by_its_smaller_side(sizes, given, family):
+    pair = SimpleNamespace(dataset=[0.0] * sizes[0], neighbour=[1.0] * sizes[1])
+    one = Candidate(0, 0, pair, "add-remove-record", "", given=given)
+    assert one.family == family

@@ -339,3 +339,19 @@ def test_the_files_rates_are_those_that_were_observed():
         assert told["observed"] == rate.misses / rate.audits
         assert told["alpha"] == rate.nominal
         assert told["interval"] == list(rate.interval)
+
+
+def test_an_event_that_was_chosen_is_certified_by_the_counts_of_the_side_that_it_favours():
+    on_p, on_q = np.array([0.0] * 3 + [5.0] * 17), np.array([0.0] * 16 + [5.0] * 4)
+    above, below = laws.Event(True, 1.0, 0.0), laws.Event(False, 1.0, 0.0)
+    expected = joint_lower_bound(17, 4, 20, 20, delta=0.0, alpha=0.1)
+    assert laws._certified(above, on_p, on_q, 0.1, {}) == pytest.approx(expected, rel=1e-9)
+    mirrored = joint_lower_bound(16, 3, 20, 20, delta=0.0, alpha=0.1)
+    assert laws._certified(below, on_p, on_q, 0.1, {}) == pytest.approx(mirrored, rel=1e-9)
+
+
+def test_events_that_are_chosen_on_what_certifies_are_the_best_there_are():
+    learned = laws.Learned(epsilon=3.0, trials=40)
+    found = learned.run_reusing(20, 0.1, np.random.default_rng(0))
+    assert np.median(found) > 0.8
+    assert found.shape == (20,)

@@ -2,9 +2,12 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+from dpaudit.algorithms.multistep.claims import movement
 from dpaudit.algorithms.multistep.claims.lemma5 import prepare
 from dpaudit.algorithms.multistep.claims.theorem6 import Deployment
 from dpaudit.auditing import audit_case, audit_claim, run_claim
@@ -181,3 +184,21 @@ def test_an_exact_tie_at_a_kink_is_decided(loss, genuine, checked):
         "model": [1.0, 1e-300],
     }
     assert checked(document).ratio == pytest.approx(1.0)
+
+
+def test_what_rounding_may_add_is_a_share_of_every_term_over_the_curvature():
+    algorithm = SimpleNamespace(
+        penalty=0.5,
+        graph=SimpleNamespace(degrees=np.array([1.0, 3.0])),
+        regulariser_weight=2.0,
+        loss=SimpleNamespace(lipschitz=10.0),
+    )
+    dataset = SimpleNamespace(node_sizes=(4, 9))
+    instance = SimpleNamespace(algorithm=algorithm, pair=SimpleNamespace(dataset=dataset))
+    state = SimpleNamespace(
+        inner=np.array([[[3.0, 4.0], [0.0, 1.0]]]), pull=np.array([[[0.0, 2.0], [6.0, 8.0]]])
+    )
+    found = movement._rounding(instance, state, np.array([1.0, 4.0]))
+    models = np.array([5 * 3 + 2, 1 * 6 + 10])
+    expected = (models + np.array([100, 110])) / np.array([2.0, 7.0])
+    assert found == pytest.approx(16 * 2.0**-52 * expected[None], rel=1e-12)

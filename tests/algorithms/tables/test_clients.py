@@ -104,3 +104,16 @@ def test_batches_average_to_the_full_step(client):
     full = LocalSGD(steps=1, learning_rate=0.3).update(client, model, pull, rng())
     error = drawn.std(axis=0) / np.sqrt(TRIALS)
     assert np.abs((drawn.mean(axis=0) - full[0]) / error).max() < 5
+
+
+@pytest.mark.parametrize("ratio", [1.0, 0.25])
+def test_a_step_leads_against_the_mean_over_all_rows_whatever_is_sampled(client, ratio):
+    model, pull = rng(2).standard_normal((1, 2, 3)), rng(3).standard_normal((1, 5, 3))
+    step = LocalSGD(
+        steps=1, learning_rate=0.5, sampling_ratio=ratio, clip_norm=1e9, noise_multiplier=1.0
+    )
+    found = step.mean(client, model, pull, np.ones((1, 5)))
+    total = one_by_one(client, model[0], pull[0], 1e9).sum(axis=0)
+    expected = model[0] - 0.5 * (0.2 * model[0] + total / (ratio * 7))
+    assert found[0] == pytest.approx(expected, rel=1e-4)
+    assert step.noise_scale(client) == pytest.approx(0.5 / (ratio * 7) * 1e9)
