@@ -2,8 +2,8 @@
 
 A float or an array that an intercepted primitive returned is of a subclass. Its arithmetic is that
 of plain numbers, to the last bit. Where it is added to a number that is no noise, the sum without
-its noise, the *centre*, is noted with the place in the source. Whatever else is done to it gives
-plain numbers.
+its noise, the *centre*, is noted with the place in the source; where it is compared with a number,
+so is their difference without the noise. Whatever else is done to it gives plain numbers.
 """
 
 from __future__ import annotations
@@ -30,6 +30,17 @@ class Meeting:
     place: str
     centre: Any
     factor: Any
+
+
+@dataclass
+class Comparison:
+    """A value with noise compared with another: what they differ by without any noise.
+
+    ``terms`` are the numbers of the calls whose noise is in the difference, and what it is times.
+    """
+
+    centre: Any
+    terms: tuple[tuple[int, Any], ...]
 
 
 @dataclass
@@ -70,11 +81,17 @@ class Call:
     declared: dict[str, float] = field(default_factory=dict)
     parent: int | None = None
     meetings: list[Meeting] = field(default_factory=list)
+    comparisons: list[Comparison] = field(default_factory=list)
 
     def meet(self, centre: Any, factor: Any) -> None:
         """Note that the noise was added to a value."""
         if len(self.meetings) < MOST_MEETINGS:
             self.meetings.append(Meeting(place(), np.array(centre, dtype=float), factor))
+
+    def compare(self, centre: Any, terms: tuple[tuple[int, Any], ...]) -> None:
+        """Note that a value with the noise was compared with another."""
+        if len(self.comparisons) < MOST_MEETINGS:
+            self.comparisons.append(Comparison(np.array(centre, dtype=float), terms))
 
 
 def frames() -> list[str]:
@@ -145,6 +162,9 @@ _LINEAR = {
 }
 
 
+_COMPARING = (np.greater, np.greater_equal, np.less, np.less_equal)
+
+
 def plain(value: Any) -> Any:
     """Return a number without its memory."""
     if isinstance(value, NoisyArray):
@@ -168,6 +188,21 @@ def followed(ufunc: Any, inputs: tuple[Any, ...], result: Any) -> Any:
     else:
         factor = ufunc(*(one.factor if given is one else given for given in inputs))
     return remembering(result, call, centre, factor)
+
+
+def note_comparison(inputs: tuple[Any, ...]) -> None:
+    """Note that two numbers are compared of which one is noise, or has some."""
+    noisy = [one for one in inputs if isinstance(one, Noisy | NoisyArray) and one.call is not None]
+    if not noisy or not all(np.asarray(plain(one)).dtype.kind in "biuf" for one in inputs):
+        return
+    sides = [one.centre if any(one is its for its in noisy) else plain(one) for one in inputs]
+    terms = tuple(
+        (one.call.index, one.factor if one is inputs[0] else -one.factor)
+        for one in noisy
+        if one.call is not None
+    )
+    if (call := noisy[0].call) is not None:
+        call.compare(np.subtract(*(np.asarray(side, float) for side in sides)), terms)
 
 
 def remembering(value: Any, call: Call, centre: Any, factor: Any = 1.0) -> Any:
@@ -194,6 +229,15 @@ def _scalar(ufunc: Any, swapped: bool, exact: Callable[[float, Any], Any]) -> An
     return operation
 
 
+def _compared(exact: Callable[[float, Any], Any]) -> Any:
+    def operation(self: Any, other: Any) -> Any:
+        if (result := exact(self, other)) is not NotImplemented:
+            note_comparison((self, other))
+        return result
+
+    return operation
+
+
 class Noisy(float):
     """A float that is noise, or a value with noise."""
 
@@ -212,6 +256,10 @@ class Noisy(float):
     __mul__ = _scalar(np.multiply, False, float.__mul__)
     __rmul__ = _scalar(np.multiply, True, float.__rmul__)
     __truediv__ = _scalar(np.true_divide, False, float.__truediv__)
+    __lt__ = _compared(float.__lt__)
+    __le__ = _compared(float.__le__)
+    __gt__ = _compared(float.__gt__)
+    __ge__ = _compared(float.__ge__)
 
     def __neg__(self) -> Any:
         return followed(np.negative, (self,), -float(self))
@@ -248,6 +296,9 @@ def _operated(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[st
         inputs = tuple(_kept(one, into) for one in inputs)
     result = getattr(ufunc, method)(*map(plain, inputs), **options)
     if method != "__call__":
+        return result
+    if ufunc in _COMPARING:
+        note_comparison(inputs)
         return result
     if into is None:
         return followed(ufunc, inputs, result)

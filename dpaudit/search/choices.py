@@ -49,7 +49,11 @@ def certifiable_loss(one: Array, other: Array) -> float:
     >>> certifiable_loss(np.array([0.0, 1.0]), np.array([5.0, 6.0]))
     0.0
     """
-    here, there = log_softmax(one), log_softmax(other)
+    return loss_of_sets(log_softmax(one), log_softmax(other))
+
+
+def loss_of_sets(here: Array, there: Array) -> float:
+    """Return the loss that sets of items would certify, of logarithms of their probabilities."""
     order = np.argsort(here - there, kind="stable")
     return max(_largest(here[order], there[order]), _largest(there[order[::-1]], here[order[::-1]]))
 

@@ -28,6 +28,7 @@ from dpaudit.freezing.patching import patched
 from dpaudit.freezing.recorder import Run
 from dpaudit.freezing.tracked import Call
 from dpaudit.search.choices import choice_size
+from dpaudit.search.comparisons import comparison_size
 from dpaudit.search.invariants import Invariants, invariants_of, outputs_for
 
 Function = Callable[[Any, Any], Any]
@@ -158,10 +159,10 @@ class Showing:
         output = _output(there)
         warned = self.warns and first.run.warned != there.warned
         if warned or _differ(first.run, there) or first.output.structure != output.structure:
-            return self._of_structure(first, neighbour, output)
+            return self._of_structure(first, neighbour, there)
         if self.is_blind:
             return self._by_outputs(first.dataset, neighbour)
-        chosen = choice_size(first.run, first.output, there)
+        chosen = _size_of_choice(first, there)
         size, moved = chosen or (movement(first.run, there),) * 2
         if _same(first.output, output):
             return Shown(size, "movement", moved) if size else NOTHING
@@ -175,15 +176,22 @@ class Showing:
             return Shown(size, "movement" if moved else "output", moved)
         return self._by_outputs(first.dataset, neighbour)
 
-    def _of_structure(self, first: First, neighbour: Any, output: Output) -> Shown:
-        """Return that structures differ: for every noise that is tried, or for this one alone."""
-        here, there = {first.output.structure}, {output.structure}
+    def _of_structure(self, first: First, neighbour: Any, run: Run) -> Shown:
+        """Return that structures differ: for every noise that is tried, or for this one alone.
+
+        Then it may be a choice of noisy values that shows in the structure.
+        """
+        here, there = {first.output.structure}, {_output(run).structure}
         for noise in _OTHERS:
             if here & there:
                 break
             here.add(_output(self.run(first.dataset, noise)).structure)
             there.add(_output(self.run(neighbour, noise)).structure)
-        return Shown(_BEYOND["raw"] / 2 if here & there else _BEYOND["structure"], "structure")
+        if not here & there:
+            return Shown(_BEYOND["structure"], "structure")
+        if (chosen := _size_of_choice(first, run)) is not None:
+            return Shown(chosen[0], "movement", chosen[1]) if chosen[0] else NOTHING
+        return Shown(_BEYOND["raw"] / 2, "structure")
 
     def _raw(self, first: First, neighbour: Any, output: Output) -> float | None:
         """Return how large a share of a value moved that no noise reaches; None if none did."""
@@ -228,6 +236,12 @@ def showing(
     warns, raises = "warnings" in observed, "exceptions" in observed
     with patched(call, function):
         yield Showing(call=call, most=most, warns=warns, raises=raises)
+
+
+def _size_of_choice(first: First, there: Run) -> tuple[float, float] | None:
+    """Return how well a choice tells two runs apart, and how far it moved; None if it is none."""
+    sizes = (one(first.run, first.output, there) for one in (choice_size, comparison_size))
+    return max((size for size in sizes if size is not None), default=None)
 
 
 def _output(run: Run) -> Output:

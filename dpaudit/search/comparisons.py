@@ -1,0 +1,174 @@
+"""How well comparisons of noisy values tell two datasets apart.
+
+A sparse vector answers a query by whether it, with noise, is above a limit with noise. Nothing of
+the noise gets out, and all comparisons of a limit have its noise, so how far one of them moved says
+little: what tells most is a query that rises while another falls. So it is the loss that all the
+answers together could certify that counts: their law is computed from what was compared and which
+noise was in it. Noise in several comparisons takes a number of values, given one of which those are
+independent. Other laws than the normal one are taken for Laplace's, which they resemble.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import default_rng
+from scipy.special import logsumexp, ndtr, ndtri
+
+from dpaudit._typing import Array
+from dpaudit.freezing.outputs import Output
+from dpaudit.freezing.recorder import Run
+from dpaudit.freezing.tracked import Comparison
+from dpaudit.search.choices import loss_of_sets
+
+_MOST = 24  # comparisons
+_POINTS, _EACH = 64, 2  # values of what is in several of them; answers for each value and side
+_RAREST = 1e-9
+_OF_MOVEMENT = 1e-3  # so that there is a way up where nothing can be certified yet
+_SEED = 0
+
+
+class Draw(NamedTuple):
+    """One number of the noise of a call."""
+
+    call: int
+    entry: int
+    is_normal: bool
+
+
+class Answer(NamedTuple):
+    """One comparison: what two numbers differ by, and by how much each draw moves that."""
+
+    centre: float
+    weights: dict[Draw, float]
+
+
+def answers_of(run: Run) -> list[Answer]:
+    """Return the first comparisons of a run, those of a call together."""
+    found = list[Answer]()
+    for call in run.calls:
+        for one in call.comparisons:
+            found.extend(_answers(run, one))
+            if len(found) >= _MOST:
+                return found[:_MOST]
+    return found
+
+
+def _answers(run: Run, one: Comparison) -> Iterator[Answer]:
+    centres = np.atleast_1d(np.asarray(one.centre, float))
+    weights: list[dict[Draw, float]] = [{} for _ in range(centres.size)]
+    for index, factor in one.terms:
+        call = run.calls[index]
+        entries = np.arange(max(1, int(np.prod(call.shape)))).reshape(call.shape or (1,))
+        unit = np.asarray(1.0 if call.scale is None else call.scale, float) * factor
+        try:
+            entries, units = (np.broadcast_to(each, centres.shape) for each in (entries, unit))
+        except ValueError:  # compared with many at once
+            return
+        for n, (entry, each) in enumerate(zip(entries.flat, units.flat, strict=True)):
+            draw = Draw(index, int(entry), call.kind == "normal")
+            weights[n][draw] = weights[n].get(draw, 0.0) + float(each)
+    yield from (
+        Answer(float(centre), held) for centre, held in zip(centres.flat, weights, strict=True)
+    )
+
+
+def comparison_size(run: Run, output: Output, other: Run) -> tuple[float, float] | None:
+    """Return how well comparisons tell two runs apart, and how far one moved, in scales.
+
+    None where an output holds more than answers: numbers that are not whole, or where the runs did
+    not compare noisy values of the same noise.
+    """
+    if not all(float(number).is_integer() for number in output.numbers):
+        return None
+    both = list(zip(answers_of(run), answers_of(other), strict=False))
+    both = [(a, b) for a, b in both if a.weights.keys() == b.weights.keys() and _is_finite(a, b)]
+    if not both:
+        return None
+    moved = max(_moved(*pair) for pair in both)
+    loss = certifiable_loss(*([pair[side] for pair in both] for side in (0, 1))) if moved else 0.0
+    return loss + _OF_MOVEMENT * moved, moved
+
+
+def _is_finite(*answers: Answer) -> bool:
+    return all(np.isfinite([one.centre, *one.weights.values()]).all() for one in answers)
+
+
+def _moved(one: Answer, other: Answer) -> float:
+    """Return how far a difference moved, in the largest scale of its noise; 0 if it has none."""
+    unit = max(map(abs, one.weights.values()))
+    return abs(one.centre - other.centre) / unit if unit else 0.0
+
+
+def certifiable_loss(here: list[Answer], there: list[Answer]) -> float:
+    """Return the loss that all answers together would certify of two datasets; 0 if none.
+
+    Examples
+    --------
+    >>> limit = Draw(0, 0, False)
+    >>> rising, falling = (Answer(centre, {limit: 1.0}) for centre in (0.5, -0.5))
+    >>> certifiable_loss([rising, falling], [rising, falling])
+    0.0
+    >>> certifiable_loss([rising, falling], [falling, rising]) > 4
+    True
+    """
+    order = _order(here)
+    sides = [_chances(answers, order) for answers in (here, there)]
+    seen = np.concatenate([_drawn(chances, n) for n, chances in enumerate(sides)])
+    laws = [_log_law(chances, seen) for chances in sides]
+    shares = np.logaddexp(*laws) - np.log(2) + np.log(len(seen))
+    return loss_of_sets(*(law - shares for law in laws))
+
+
+def _order(answers: list[Answer]) -> tuple[list[Draw], list[Draw | None]]:
+    """Return the draws of several answers, and of each answer the one that no other has."""
+    often: dict[Draw, int] = {}
+    for answer in answers:
+        for draw in answer.weights:
+            often[draw] = often.get(draw, 0) + 1
+    own = [next((d for d in one.weights if often[d] == 1), None) for one in answers]
+    return [draw for draw in often if draw not in own], own
+
+
+def _chances(answers: list[Answer], order: tuple[list[Draw], list[Draw | None]]) -> Array:
+    """Return the probability of each answer for values of the others' noise, shape ``(S, k)``."""
+    shared, own = order
+    weights = np.array([[one.weights.get(draw, 0.0) for draw in shared] for one in answers])
+    weights = weights.reshape(len(answers), len(shared))
+    noise = _values(tuple(draw.is_normal for draw in shared))
+    levels = np.array([one.centre for one in answers]) + noise @ weights.T
+    units = [0.0 if d is None else abs(one.weights[d]) for one, d in zip(answers, own, strict=True)]
+    normal = np.array([d is not None and d.is_normal for d in own])
+    over = levels / np.maximum(units, 1e-300)
+    with np.errstate(over="ignore"):
+        tail = np.exp(-np.abs(over)) / 2
+    chances = np.where(normal, ndtr(over), np.where(over > 0, 1 - tail, tail))
+    return np.asarray(np.clip(chances, _RAREST, 1 - _RAREST))
+
+
+@lru_cache(maxsize=64)
+def _values(normal: tuple[bool, ...]) -> Array:
+    """Return values of standard noise, each column equally spread over its law."""
+    rng, ranks = default_rng(_SEED), (np.arange(_POINTS) + 0.5) / _POINTS
+    columns = [rng.permutation(ranks) for _ in normal]
+    laws = [ndtri(c) if n else _laplace(c) for c, n in zip(columns, normal, strict=True)]
+    return np.stack(laws, axis=1) if laws else np.zeros((_POINTS, 0))
+
+
+def _laplace(ranks: Array) -> Array:
+    return np.asarray(np.sign(ranks - 0.5) * -np.log1p(-2 * np.abs(ranks - 0.5)))
+
+
+def _drawn(chances: Array, side: int) -> Array:
+    """Return answers that one side may give, shape ``(R, k)``."""
+    rng = default_rng((_SEED, side))
+    return np.concatenate([rng.random(chances.shape) < chances for _ in range(_EACH)])
+
+
+def _log_law(chances: Array, answers: Array) -> Array:
+    """Return the logarithm of the probability of answers, shape ``(R,)``."""
+    given = answers @ np.log(chances).T + (1.0 - answers) @ np.log1p(-chances).T
+    return np.asarray(logsumexp(given, axis=1) - np.log(len(chances)))
