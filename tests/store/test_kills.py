@@ -10,6 +10,7 @@ import sys
 import time
 from collections import Counter, defaultdict
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 
@@ -43,9 +44,15 @@ def _watched(kind, inner, name):
 if "WORKED" in os.environ:
     from dpaudit.execution import executor, tasks
     def of_unit(task, unit):
-        return f"{unit.trials} {unit.which} {unit.seed.entropy} {unit.seed.spawn_key}"
+        return named(task, unit.trials, unit.which, unit.seed)
     def of_parts(self, trials, seed, which=0):
-        return f"{trials} {which} {seed.entropy} {seed.spawn_key}"
+        return named(self.task, trials, which, seed)
+    def named(task, trials, which, seed):  # audits of one seed have units of the same seeds
+        how = getattr(task, "func", getattr(task, "function", task))
+        what = next(iter(getattr(task, "args", getattr(task, "arguments", ()))), None)
+        what = getattr(getattr(what, "calls", None), "function", what)
+        words = [getattr(one, "__qualname__", type(one).__name__) for one in (how, what)]
+        return f"{words} {trials} {which} {seed.entropy} {seed.spawn_key}"
     executor._on_one_thread = _watched("unit", executor._on_one_thread, of_unit)
     tasks.OnUnit.__call__ = _watched("unit", tasks.OnUnit.__call__, of_parts)
 """
@@ -163,9 +170,14 @@ def worked(here, out):
 
 
 def worked_again(here, out):
-    """Return the seconds of what was worked out more often than if nothing had been killed."""
+    """Return the seconds of what was worked out more often than if nothing had been killed.
+
+    Of units of one name, as calls of which one is like the other, nobody knows which came again:
+    each counts as much as they take in the mean.
+    """
     whole, found = worked(here, "whole"), worked(here, out)
-    return [t for name, times in found.items() for t in sorted(times)[len(whole[name]) :]]
+    again = {name: len(times) - len(whole[name]) for name, times in found.items()}
+    return [fmean(found[name]) for name, more in again.items() for _ in range(more)]
 
 
 def left_over(here, out):
