@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 import dpaudit
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.neighbours import RELATIONS, REPLACE_RECORD, Pair
+from dpaudit.search.sensitivity import first_digit
 from dpaudit.testing import Records, assert_sensitivity, pairs
-from dpaudit.testing.movement import _first_digit, _measured, _Movement
+from dpaudit.testing.movement import _measured, _Movement
 
 ARRAYS = Records(labels=None)
 SMALL_RECORDS = Records(rows=(1, 2), columns=(1, 2))
@@ -322,7 +323,7 @@ def test_where_to_look_is_said_once(given, name):
     [(7712391.0, "7e+06"), (0.999, "0.9"), (1.0, "1"), (9.99e-5, "9e-05"), (math.inf, "inf")],
 )
 def test_a_number_is_rounded_down_to_its_first_digit(value, shown):
-    assert _first_digit(value) == shown
+    assert f"{first_digit(value):g}" == shown
     assert float(shown) <= value
 
 
