@@ -30,6 +30,10 @@ from dpaudit.tracing.placed import PlacedLaw, law_of
 
 OUTPUTS = 0.1  # share of the error probability that goes to outputs
 _NAMED = 6  # lines
+_VIEW = (
+    "The outputs do not determine these noisy values, so the exact losses of these are none of "
+    "outputs: what is certified comes from outputs alone."
+)
 
 
 def is_code(mechanism: Any) -> bool:
@@ -67,6 +71,10 @@ def losses_of_code(case: PrivacyCase, drawer: Drawer, settings: Settings, trials
     if isinstance(law, NoLawFound):
         expected = f"event: no law can be read of this code ({law})"
         raise InvalidArgument("estimator", Shown("exact-loss"), expected)
+    if law.mechanism is None:
+        outputs = black_box.event(case, drawer, trials, alpha, settings.distinguisher)
+        read = lines_of(law)
+        return replace(outputs, law=read, notes=(_words(read), _VIEW, *outputs.notes))
     outputs = black_box.event(case, drawer, trials, OUTPUTS * alpha, settings.distinguisher)
     if not outputs.trusted:
         return outputs
@@ -99,7 +107,10 @@ def lines_of(law: PlacedLaw) -> ReadLaw:
     by_line = dict[tuple[str, str], list[Profile]]()
     for (kind, place, _), seen in zip(law.keys, law.profile, strict=True):
         by_line.setdefault((place, kind), []).append(seen)
-    return ReadLaw(lines=[_line(*line, seen, total) for line, seen in by_line.items()])
+    return ReadLaw(
+        covers="noisy values" if law.mechanism is None else "outputs",
+        lines=[_line(*line, seen, total) for line, seen in by_line.items()],
+    )
 
 
 def _line(place: str, kind: str, seen: Sequence[Profile], total: float) -> NoisyLine:

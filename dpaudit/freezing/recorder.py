@@ -117,6 +117,10 @@ class State:
         value = np.asarray(location + scale * call.draw, dtype=float)
         return tracked.remembering(value if value.ndim else float(value), call, location)
 
+    def form_other(self, call: Call, draw: Callable[[Any], Any], given: dict[str, Any]) -> Any:
+        """Return what a call of any other law draws: frozen, from its own bits."""
+        return draw(self.fresh(call.key))
+
     @property
     def far(self) -> bool:
         """Whether draws are to be far out: of two such runs, one has what the other has not.
@@ -234,6 +238,11 @@ _STANDARD = {
 }
 
 
+def standard_draw(kind: str, rng: Any, shape: tuple[int, ...]) -> Any:
+    """Return draws of a law with location and scale, at 0 and of scale 1."""
+    return _STANDARD[kind](rng, shape)
+
+
 def frozen(state: State, kind: str, shape: tuple[int, ...], key: str) -> Any:
     """Return the frozen draw of a law with location and scale."""
     if state.far or state.run.seed < 0 or math.prod(shape) > _SMALL:
@@ -296,7 +305,7 @@ def opaque(
     words = {key: described(value) for key, value in parameters.items()}
     call = begin(state, stream, kind, name, shape, parameters=words)
     with hidden(state):
-        value = draw(state.fresh(call.key))
+        value = state.form_other(call, draw, parameters)
     numbers = (
         np.asarray(value) if isinstance(value, int | float | np.ndarray | np.generic) else None
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from dpaudit.report.counts import Document
@@ -14,7 +16,10 @@ class NoisyLine(Document):
     """
 
     place: str
-    noise: str = Field(description="The law of the noise: normal or laplace.")
+    noise: str = Field(
+        description="The law of the noise: normal, laplace, discrete laplace, choice, or public, "
+        "of a draw that no dataset changes."
+    )
     values: int = Field(description="How many such values a run forms there.")
     scale: float | None = Field(
         description="The least of the noise; null where it differs from run to run or between the "
@@ -30,4 +35,10 @@ class NoisyLine(Document):
 class ReadLaw(Document):
     """The law of plain code, read by running both datasets with the same noisy values."""
 
+    covers: Literal["outputs", "noisy values"] = Field(
+        default="outputs",
+        description="What its losses are those of: outputs, where these determine every noisy "
+        "value; else the noisy values alone, of which outputs tell less, so that nothing is "
+        "certified by them.",
+    )
     lines: list[NoisyLine]

@@ -6,10 +6,13 @@ on some runs and held to every further one: whoever uses it compares what it rea
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.stats import chi2_contingency, ks_2samp
 
 from dpaudit._typing import Array
 from dpaudit.freezing.outputs import flattened
@@ -17,6 +20,10 @@ from dpaudit.freezing.outputs import flattened
 CLOSE = 1e-6  # of the scale of a value's own noise: what rounding may change
 MOST = 400  # numbers of an output of which affine maps are learned
 SOME = 11  # runs that show where values stand in outputs themselves
+_COLUMNS = 50  # numbers of outputs that are compared
+_RARE = 1e-5  # how often outputs of one distribution are taken for others
+_FEW = 10  # values of a number that are counted
+_OFTEN = 10  # of two samples together: what is rarer is compared together
 EXTRA = 10  # runs beyond as many as an affine map has coefficients
 
 
@@ -112,8 +119,15 @@ def _places(numbers: Array, noisy: Array) -> Array | None:
     """Return where each value stands itself, in every run."""
     where = {value: at for at, value in reversed(list(enumerate(numbers[0].tolist())))}
     places = [where.get(value, -1) for value in noisy[0].tolist()]
-    if -1 in places or not np.array_equal(numbers[:, places], noisy):
+    if -1 in places:
         return None
+    if not np.array_equal(numbers[:, places], noisy):  # values of a few are in many places
+        if numbers.shape[1] > MOST or noisy.shape[1] > MOST:
+            return None
+        equal = (numbers[:, :, None] == noisy[:, None, :]).all(axis=0)
+        if not equal.any(axis=0).all():
+            return None
+        return np.asarray(np.argmax(equal, axis=0))
     return np.array(places, dtype=int)
 
 
@@ -131,3 +145,41 @@ def _affine(
     made = ReadOff(fixed, None, matrix, y.mean(axis=0) - middle @ matrix)
     pairs = zip(outcomes[learning:], noisy[learning:], strict=True)
     return made if all(made.agrees(*one, scales) for one in pairs) else None
+
+
+def are_distributed_alike(ones: Sequence[Outcome], others: Sequence[Outcome]) -> bool:
+    """Return whether two samples of outputs may be of one distribution, by all that is plain.
+
+    What does not vary by number, and each of the first numbers, is compared: one test in 100,000
+    rejects what is of one distribution.
+    """
+    if not _are_as_often([one.fixed for one in ones], [one.fixed for one in others]):
+        return False
+    usual = Counter(one.fixed for one in ones).most_common(1)[0][0]
+    first, second = (
+        np.array([one.numbers for one in side if one.fixed == usual]) for side in (ones, others)
+    )
+    if not len(second):
+        return False
+    columns = range(min(first.shape[1], _COLUMNS))
+    level = _RARE / max(1, len(columns))
+    return all(_may_be_alike(first[:, at], second[:, at], level) for at in columns)
+
+
+def _may_be_alike(ones: Array, others: Array, level: float) -> bool:
+    """Return whether numbers may be of one distribution: by their counts where these are few."""
+    ones, others = np.nan_to_num(ones), np.nan_to_num(others)
+    if len(np.unique([*ones, *others])) <= _FEW:
+        return _are_as_often(ones.tolist(), others.tolist())
+    return float(ks_2samp(ones, others, method="asymp").pvalue) > level
+
+
+def _are_as_often(ones: Sequence[Any], others: Sequence[Any]) -> bool:
+    """Return whether values may be as frequent in two samples of one size."""
+    count, also = Counter(ones), Counter(others)
+    common = [value for value in {*count, *also} if count[value] + also[value] >= _OFTEN]
+    table = [[side[value] for value in common] for side in (count, also)]
+    rest = [len(side) - sum(row) for side, row in zip((ones, others), table, strict=True)]
+    full = np.array([[*row, one] for row, one in zip(table, rest, strict=True)])
+    full = full[:, full.sum(axis=0) > 0]
+    return full.shape[1] < 2 or float(chi2_contingency(full).pvalue) > _RARE

@@ -1,14 +1,11 @@
-"""Noise that remembers which draws it is made of, until it is added to a value.
+"""A run whose noise is decided where it meets a value, or where it is looked at.
 
-Nothing is drawn before: what a noisy value is, is decided where its centre is known. Whatever else
-is done to noise than to scale it, to take parts of it and to add it looks at a draw by itself, and
-that is noted with its line.
+Nothing is drawn before: what a noisy value is, is decided where its centre is known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,32 +14,44 @@ from numpy.random import Generator
 from dpaudit._typing import Array
 from dpaudit.freezing import recorder, tracked
 from dpaudit.freezing.tracked import Call
-from dpaudit.tracing.steps import LAWS, Located
-from dpaudit.tracing.unmet import Unmet
-
-
-class NoLaw(Exception):
-    """What a function does with its noise has no law that is read."""
+from dpaudit.tracing.choices import other_draw, other_noise
+from dpaudit.tracing.discrete import KINDS, Chances, Drawn, have_near_misses
+from dpaudit.tracing.pending import Noise, NoLaw, Source, numbers, spread_out, whole
+from dpaudit.tracing.steps import LAWS, Law
 
 
 class Meeting:
-    """Noise that meets a value: the law, the line, the centre and the scale.
+    """A noisy value that is decided: the law, the line, and the parameters.
 
     Parameters
     ----------
     kind, place
         The law, and where in the source.
-    located
-        Centre and scale of each entry.
+    parameters
+        Of the law: centre and scale of each entry, or probabilities of its values.
     """
 
-    def __init__(self, kind: str, place: str, located: Located) -> None:
-        self.kind, self.place, self.located = kind, place, located
+    def __init__(self, kind: str, place: str, parameters: Any) -> None:
+        self.kind, self.place, self.parameters = kind, place, parameters
+
+    @property
+    def law(self) -> Law:
+        """The law."""
+        return KINDS[self.kind]
 
     @property
     def key(self) -> tuple[str, str, tuple[int, ...]]:
         """What two runs that see the same noisy values agree on."""
-        return self.kind, self.place, self.located.centre.shape
+        return self.kind, self.place, self.parameters.shape
+
+    def differs_from(self, other: Meeting) -> str | None:
+        """Return why both have no losses, though they meet alike; None if they have."""
+        one, two = self.parameters, other.parameters
+        if isinstance(one, Drawn) and one.given != two.given:
+            return "what is drawn depends on the data"
+        if isinstance(one, Chances) and (have_near_misses(one, two) or have_near_misses(two, one)):
+            return "the data change the last digits of what is chosen"
+        return None
 
 
 Meet = Callable[[Meeting], Array]
@@ -69,6 +78,9 @@ class LawState(recorder.State):
         self.spent: dict[int, Array] = {}
         self.meetings: list[Meeting] = []
         self.refusal: tuple[str | None, str] | None = None
+        self.formed = set[int]()
+        self.look: str | None = None
+        self.is_over = self.is_impossible = False
 
     def refuse(self, reason: str) -> NoLaw:
         """Note why there is no law, for good, and return what is raised for it."""
@@ -79,16 +91,26 @@ class LawState(recorder.State):
         self.refusal = self.refusal or refusal
         return NoLaw(refusal[1])
 
+    def note_look(self) -> None:
+        """Note the first line that looks at a draw by itself."""
+        self.look = self.look or tracked.place()
+
+    def end_as_impossible(self) -> NoLaw:
+        """Note that a noisy value is given that is never drawn, and return what is raised."""
+        self.is_impossible = True
+        return self.refuse("a noisy value is none that is ever drawn")
+
     def stack(self) -> list[str]:
         """Return the line that draws, alone: that is quick."""
         return [tracked.place()]
 
     def form(self, call: Call, location: Any, scale: Any) -> Any:
         """Return noise of a call, or a noisy value where the primitive is given its centre."""
-        if call.kind not in LAWS:
-            raise self.refuse(f"no law is read of draws of {call.name}")
+        self.formed.add(call.index)
         scales = np.array(scale, dtype=float)  # a copy: code may write over its own
-        noise = Noise(self, call, _numbers(call.shape), _spread(scales, call.shape))
+        if call.kind not in LAWS:
+            return other_noise(self, call, np.array(location, dtype=float), scales)
+        noise = Noise(self, call.kind, whole(call), spread_out(scales, call.shape))
         at = len(self.located)
         met = self._expected[at] if at < len(self._expected) else bool(np.any(location))
         self.located.append(met)
@@ -96,14 +118,20 @@ class LawState(recorder.State):
             raise self.refuse("noise is given a location that was 0 in other runs")
         return noise.meet(location, of_numpy=False) if met else noise
 
-    def decide(self, call: Call, index: Array, located: Located) -> Array:
-        """Return the noisy value of noise that meets a centre: an array of its own."""
-        if not self._spend(call, index):
+    def form_other(self, call: Call, draw: Any, given: dict[str, Any]) -> Any:
+        """Return what another primitive draws: a choice, or a draw that both sides share."""
+        self.formed.add(call.index)
+        return other_draw(self, call, draw, given)
+
+    def decide(self, kind: str, sources: Sequence[Source], parameters: Any) -> Array:
+        """Return a noisy value that is made of some draws: an array of its own."""
+        if self.is_over:
+            raise NoLaw("the output holds a draw by itself")
+        if not all([self._spend(*one) for one in sources]):
             raise self.refuse("a draw is used twice")
-        centre, scale = located
-        if not (np.isfinite(centre).all() and scale.min(initial=1.0) > 0):
-            raise self.refuse("a centre that is no number, or a scale that is not above 0")
-        meeting = Meeting(call.kind, tracked.place(), located)
+        if parameters.refusal is not None:
+            raise self.refuse(parameters.refusal)
+        meeting = Meeting(kind, tracked.place(), parameters)
         self.meetings.append(meeting)
         return np.array(self._meet(meeting))
 
@@ -112,7 +140,7 @@ class LawState(recorder.State):
         spent = self.spent.get(call.index)
         if spent is None:
             self.spent[call.index] = spent = np.zeros(call.shape, dtype=bool).ravel()
-            if index is _numbers(call.shape):
+            if index is numbers(call.shape):
                 spent[:] = True
                 return True
         entries = index.ravel()
@@ -122,137 +150,6 @@ class LawState(recorder.State):
         return True
 
 
-@lru_cache(maxsize=256)
-def _numbers(shape: tuple[int, ...]) -> Array:
-    """Return the numbers of the entries of a draw."""
-    return np.asarray(np.arange(int(np.prod(shape))).reshape(shape))
-
-
-def _spread(value: Any, shape: tuple[int, ...]) -> Array:
-    """Return numbers broadcast to a shape."""
-    found = np.asarray(value, dtype=float)
-    return found if found.shape == shape else np.broadcast_to(found, shape)
-
-
-class Noise(Unmet):
-    """Noise that met no value yet.
-
-    Parameters
-    ----------
-    state
-        The run.
-    call
-        The primitive's.
-    index
-        Which entries of its draws these are.
-    factor
-        What draws of scale 1 are times, of the same shape.
-    """
-
-    def __init__(self, state: LawState, call: Call, index: Array, factor: Array) -> None:
-        self._state, self._call, self._index, self._factor = state, call, index, factor
-
-    def refusal(self, reason: str) -> Exception:
-        """Note why there is no law, and return what is raised for it."""
-        return self._state.refuse(reason)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Of the noise."""
-        return self._index.shape
-
-    def meet(self, value: Any, sign: float = 1.0, *, of_numpy: bool = True) -> Any:
-        """Return ``sign`` times a value plus noise; noise and its negative have one law.
-
-        A number is one of numpy where the sum of plain ones would be.
-        """
-        if isinstance(value, Noise):
-            raise self.refusal("no law is read of a sum of draws")
-        centre = np.asarray(value)
-        if centre.dtype.kind not in "biuf":
-            raise self.refusal("noise is added to what is no number")
-        shape = self.shape
-        if centre.shape != shape:
-            shape = np.broadcast_shapes(centre.shape, shape)
-        index = self._index if self.shape == shape else np.broadcast_to(self._index, shape)
-        located = Located(sign * _spread(centre, shape), np.abs(_spread(self._factor, shape)))
-        found = self._state.decide(self._call, index, located)
-        if found.ndim:
-            return found
-        plain = not isinstance(value, np.generic | np.ndarray) and self._call.shape == ()
-        return float(found) if plain or not of_numpy else np.float64(found)
-
-    def _times(self, number: Any, *, divide: bool = False) -> Noise:
-        if isinstance(number, Noise):
-            raise self.refusal("no law is read of a product of draws")
-        factor = np.asarray(number)
-        if factor.dtype.kind not in "biuf":
-            raise self.refusal("noise is multiplied by what is no number")
-        made = self._factor / factor if divide else self._factor * factor
-        index = self._index
-        if made.shape != index.shape:
-            index = np.broadcast_to(index, made.shape)
-        return Noise(self._state, self._call, index, np.asarray(made))
-
-    def combine(self, ufunc: Any, inputs: tuple[Any, ...]) -> Any:
-        """Return scaled noise, or a noisy value."""
-        if ufunc is np.negative:
-            return self._times(-1.0)
-        if ufunc is np.positive:
-            return self
-        one, other = inputs
-        if ufunc is np.add:
-            return self.meet(other if one is self else one)
-        if ufunc is np.subtract:
-            return self.meet(one) if other is self else self.meet(other, -1.0)
-        if ufunc is np.multiply:
-            return self._times(other if one is self else one)
-        return self._times(other, divide=True) if one is self else self.looked_at()
-
-    def written(self, target: Any, found: Any) -> Any:
-        """Return an array that a noisy value was written over."""
-        if not isinstance(target, np.ndarray):
-            raise self.refusal("a noisy value is written into what is no array")
-        np.copyto(target, found, casting="same_kind")
-        return target
-
-    def __deepcopy__(self, memo: Any) -> Noise:
-        return self
-
-    def __getitem__(self, key: Any) -> Noise:
-        if isinstance(key, Noise) or not self.shape:
-            raise self.looked_at()
-        return Noise(self._state, self._call, self._index[key], self._factor[key])
-
-    def __iter__(self) -> Any:
-        return (self[at] for at in range(len(self)))
-
-    def reshape(self, *shape: Any) -> Noise:
-        """Return the same entries in another shape."""
-        index = self._index.reshape(*shape)
-        return Noise(self._state, self._call, index, self._factor.reshape(*shape))
-
-    def ravel(self) -> Noise:
-        """Return the same entries in one axis."""
-        return self.reshape(-1)
-
-    def copy(self) -> Noise:
-        """Return the same entries."""
-        return self
-
-    def astype(self, dtype: Any, **_: Any) -> Noise:
-        """Return the same noise; of another type than floats it would be rounded."""
-        if np.dtype(dtype) != np.dtype(float):
-            raise self.refusal("noise is rounded to another type")
-        return self
-
-    @property
-    def T(self) -> Noise:
-        """The transpose."""
-        return Noise(self._state, self._call, self._index.T, self._factor.T)
-
-
 def draw_value(meeting: Meeting, rng: Generator) -> Array:
     """Return a noisy value of a meeting, as the function's own law has it."""
-    centre, scale = meeting.located
-    return np.asarray(centre + scale * LAWS[meeting.kind].draw(rng, centre.shape))
+    return meeting.law.draw(meeting.parameters, rng)

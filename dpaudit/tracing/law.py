@@ -20,10 +20,12 @@ them. They have no upper end: runs alone never bound what a rare history does.
 
 from __future__ import annotations
 
+import math
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -36,14 +38,25 @@ from dpaudit.laws.enclosed import ends
 from dpaudit.laws.mechanism import TiltedSample, Wraps, name_of
 from dpaudit.neighbours import Pair
 from dpaudit.reals import Real
-from dpaudit.tracing.determined import CLOSE, SOME, Outcome, ReadOff, learn, runs_to_learn
-from dpaudit.tracing.draws import LawState, Meeting, NoLaw, draw_value
+from dpaudit.tracing.determined import (
+    CLOSE,
+    Outcome,
+    ReadOff,
+)
+from dpaudit.tracing.discrete import KINDS
+from dpaudit.tracing.draws import LawState, Meeting
 from dpaudit.tracing.lockstep import Trace, run_in_lockstep, trace
-from dpaudit.tracing.steps import LAWS, draw_tilted
+from dpaudit.tracing.pending import NoLaw
 
 Key = tuple[str, str, tuple[int, ...]]
-_LONGEST = 100_000  # noisy numbers of a run
+_CONFIRMING = (
+    50  # runs that show whether outputs tell noisy values, beyond those that it is learned on
+)
 _SAME_LOSS = 1e-9  # relative, of losses that are summed in two ways
+
+
+class Impossible(MechanismError):
+    """A run was given noisy values that its law never has."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +90,22 @@ class Profile:
     is_steady: bool
     moved: float
     divergence: float
+
+
+@dataclass(frozen=True)
+class TracedView:
+    """Noisy values that runs form, and outputs do not determine.
+
+    Parameters
+    ----------
+    keys
+        Kind, line and shape of each.
+    profile
+        How far each centre moved in a few runs.
+    """
+
+    keys: tuple[Key, ...]
+    profile: tuple[Profile, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +145,7 @@ class TracedLaw(Wraps):
     @property
     def loss_is_unbounded(self) -> bool:
         """Whether outputs far enough out have any loss: under Gaussian noise that moves."""
-        return any(kind == "normal" for kind, _, _ in self.keys)
+        return any(KINDS[kind].is_unbounded for kind, _, _ in self.keys)
 
     @cached_property
     def _parts(self) -> list[slice]:
@@ -136,11 +165,11 @@ class TracedLaw(Wraps):
         if values is None:
             raise self._broken("an output has another form than those that were traced")
         meetings, again = self._forced(dataset, values)
-        least = float(_scales(meetings).min())
+        least = float(scales_of(meetings).min())
         exactly = self.read_off.places is not None  # else reading values off rounds them
-        if not (_same(again, outcome) if exactly else _nearly_same(again, outcome, least)):
+        if not (same_outcome(again, outcome) if exactly else _nearly_same(again, outcome, least)):
             raise self._broken("what it returns does not follow from its noisy values")
-        return values
+        return joined([value for value, _ in self._steps(values, meetings)])
 
     def privacy_loss(self, transcripts: Array, pair: Pair[Any]) -> Array:
         """Return the losses of transcripts, shape ``(R,)``."""
@@ -149,28 +178,42 @@ class TracedLaw(Wraps):
             return np.array([self._loss(row, pair) for row in rows])
 
     def _loss(self, values: Array, pair: Pair[Any]) -> float:
-        own, other = self._both(values, pair)
-        steps = zip(self._split(values), own, other, strict=True)
-        return sum(LAWS[a.kind].loss(v, a.located, b.located) for v, a, b in steps)
+        """Return a loss: infinite where one side never has these values, nan where none has."""
+        sides = [self._attempt(data, values) for data in (pair.dataset, pair.neighbour)]
+        if None in sides:
+            possible = [one is not None for one in sides]
+            return math.nan if not any(possible) else math.inf if possible[0] else -math.inf
+        (own, one), (other, another) = (side for side in sides if side is not None)
+        self._require(one, another, values, scales_of(own))
+        steps = zip(self._steps(values, own), other, strict=True)
+        return sum(a.law.loss(v, a.parameters, b.parameters) for (v, a), b in steps)
+
+    def _attempt(self, dataset: Any, values: Array) -> tuple[list[Meeting], Outcome] | None:
+        """Return a run that is given its noisy values, None where it never has them."""
+        try:
+            return self._forced(dataset, values)
+        except Impossible:
+            return None
 
     def _both(self, values: Array, pair: Pair[Any]) -> tuple[list[Meeting], list[Meeting]]:
         """Return the meetings of both runs that are given these noisy values."""
         (own, one), (other, another) = (
             self._forced(data, values) for data in (pair.dataset, pair.neighbour)
         )
-        self._require(one, another, values, _scales(own))
+        self._require(one, another, values, scales_of(own))
         return own, other
 
     def uniform_residuals(self, transcripts: Array, dataset: Any) -> Array:
         """Return the noise of transcripts as uniforms, shape ``(R, k)``."""
         rows = transcripts.reshape(len(transcripts), -1)
         with self._patched():
-            return np.stack([self._uniforms(row, dataset) for row in rows])
+            rng = np.random.default_rng(zlib.crc32(rows.tobytes()))  # for what is discrete
+            return np.stack([self._uniforms(row, dataset, rng) for row in rows])
 
-    def _uniforms(self, values: Array, dataset: Any) -> Array:
+    def _uniforms(self, values: Array, dataset: Any, rng: Generator) -> Array:
         meetings, _ = self._forced(dataset, values)
-        steps = zip(self._split(values), meetings, strict=True)
-        return np.concatenate([LAWS[a.kind].uniforms(v, a.located).ravel() for v, a in steps])
+        steps = self._steps(values, meetings)
+        return joined([a.law.uniforms(v, a.parameters, rng) for v, a in steps])
 
     def sample_tilted(
         self, pair: Pair[Any], tilt: float, trials: int, rng: Generator
@@ -185,7 +228,7 @@ class TracedLaw(Wraps):
         drawn, sums = list[Array](), np.zeros(2)
 
         def decide(own: Meeting, other: Meeting) -> Array:
-            value, loss, log_mgf = draw_tilted(own.kind, own.located, other.located, tilt, rng)
+            value, loss, log_mgf = own.law.tilted(own.parameters, other.parameters, tilt, rng)
             drawn.append(value)
             sums[:] += loss, log_mgf
             return value
@@ -197,7 +240,9 @@ class TracedLaw(Wraps):
             self._require_followed(run)
         values = np.concatenate([one.ravel() for one in drawn])
         one, other = (self._outcome(each) for each in traces)
-        self._require(one, other, values, _scales(traces[0].meetings))
+        self._require(one, other, values, scales_of(traces[0].meetings))
+        if math.isinf(sums[0]):
+            raise self._broken("a noisy value is impossible on the other dataset")
         self._require_alone(values, pair, float(sums[0]))
         return values, float(sums[0]), float(sums[1])
 
@@ -226,8 +271,8 @@ class TracedLaw(Wraps):
 
     def _enclosed(self, values: Array, own: Sequence[Meeting], other: Sequence[Meeting]) -> Real:
         total = Real(0.0)
-        for v, a, b in zip(self._split(values), own, other, strict=True):
-            total = total + LAWS[a.kind].enclosed_loss(v, a.located, b.located)
+        for (v, a), b in zip(self._steps(values, own), other, strict=True):
+            total = total + a.law.enclosed_loss(v, a.parameters, b.parameters)
         return total
 
     # Runs
@@ -238,6 +283,12 @@ class TracedLaw(Wraps):
     def _split(self, values: Array) -> Iterator[Array]:
         for part, (_, _, shape) in zip(self._parts, self.keys, strict=True):
             yield values[part].reshape(shape)
+
+    def _steps(self, values: Array, meetings: Sequence[Meeting]) -> Iterator[tuple[Array, Meeting]]:
+        """Yield each noisy value, without what reading it off has rounded."""
+        for value, meeting in zip(self._split(values), meetings, strict=True):
+            settled = meeting.law.settle(value, meeting.parameters)
+            yield value if settled is None else settled, meeting
 
     def _forced(self, dataset: Any, values: Array) -> tuple[list[Meeting], Outcome]:
         """Return the meetings and the output of a run that is given its noisy values."""
@@ -252,6 +303,8 @@ class TracedLaw(Wraps):
             raise self._broken(str(error)) from error
 
     def _require_followed(self, trace: Trace) -> None:
+        if trace.is_impossible:
+            raise Impossible(str(self._broken("noisy values are none that are ever drawn")))
         reason = unlawful(trace)
         if reason is not None:
             raise self._broken(str(reason))
@@ -259,7 +312,7 @@ class TracedLaw(Wraps):
             raise self._broken("noise meets values in another order, or elsewhere")
 
     def _require(self, one: Outcome, other: Outcome, values: Array, scales: Array) -> None:
-        if not _same(one, other):
+        if not same_outcome(one, other):
             raise self._broken("data reach the output past the noise")
         if not self.read_off.agrees(one, values, scales):
             raise self._broken("the output does not tell the noisy values")
@@ -270,30 +323,13 @@ class TracedLaw(Wraps):
         )
 
 
-def moved(own: Meeting, other: Meeting) -> float:
-    """Return how far a centre moved, in the norm of its noise."""
-    shift = other.located.centre - own.located.centre
-    return float(np.linalg.norm(shift) if own.kind == "normal" else np.abs(shift).sum())
+def joined(values: Sequence[Array]) -> Array:
+    """Return noisy values behind one another, shape ``(k,)``."""
+    return np.concatenate([np.empty(0), *(value.ravel() for value in values)])
 
 
-def _profile(runs: Sequence[tuple[Trace, Trace]]) -> tuple[Profile, ...]:
-    """Return each noisy value's movement over runs."""
-    met = [list(zip(one.meetings, other.meetings, strict=True)) for one, other in runs]
-    return tuple(_profile_of(pairs) for pairs in zip(*met, strict=True))
-
-
-def _profile_of(pairs: Sequence[tuple[Meeting, Meeting]]) -> Profile:
-    divergences = [LAWS[a.kind].divergence(a.located, b.located) for a, b in pairs]
-    first = pairs[0][0].located.scale
-    return Profile(
-        scale=min(float(a.located.scale.min(initial=np.inf)) for a, _ in pairs),
-        is_steady=all(np.array_equal(first, one.located.scale) for both in pairs for one in both),
-        moved=max(moved(a, b) for a, b in pairs),
-        divergence=float(np.mean(divergences)),
-    )
-
-
-def _same(one: Outcome, other: Outcome) -> bool:
+def same_outcome(one: Outcome, other: Outcome) -> bool:
+    """Return whether two runs returned the same, bit for bit."""
     return one.fixed == other.fixed and np.array_equal(one.numbers, other.numbers, equal_nan=True)
 
 
@@ -305,9 +341,11 @@ def _nearly_same(one: Outcome, other: Outcome, scale: float) -> bool:
     return bool((np.abs(one.numbers - other.numbers) <= close).all())
 
 
-def _scales(meetings: Sequence[Meeting]) -> Array:
+def scales_of(meetings: Sequence[Meeting]) -> Array:
     """Return the scale of the noise of each noisy value of a run, shape ``(k,)``."""
-    return np.concatenate([one.located.scale.ravel() for one in meetings])
+    if not meetings:
+        return np.empty(0)
+    return np.concatenate([one.law.scale(one.parameters).ravel() for one in meetings])
 
 
 def forced(
@@ -321,9 +359,12 @@ def forced(
 
     def meet(meeting: Meeting) -> Array:
         value = next(left, None)
-        if value is None or value.shape != meeting.located.centre.shape:
+        if value is None or value.shape != meeting.parameters.shape:
             raise state.refuse("noise meets more values than before, or others")
-        return value
+        settled = meeting.law.settle(value, meeting.parameters)
+        if settled is None:
+            raise state.end_as_impossible()
+        return settled
 
     state = LawState(0, meet, located)
     return trace(state, function, dataset)
@@ -334,9 +375,9 @@ def unlawful(trace: Trace) -> NoLawFound | None:
     run = trace.run
     if trace.refusal is not None:
         return NoLawFound(reason=trace.refusal[1], place=trace.refusal[0])
-    others = [one for one in run.calls if one.kind not in LAWS]
-    if others:
-        return NoLawFound(reason=f"draws of {others[0].name} are not read", place=others[0].place)
+    if trace.unread:
+        first = trace.unread[0]
+        return NoLawFound(reason=f"draws of {first.name} are not read", place=first.place)
     if run.error is not None:
         return NoLawFound(reason=f"the function raises {run.error}")
     if run.seeds:
@@ -346,104 +387,3 @@ def unlawful(trace: Trace) -> NoLawFound | None:
     if run.copied:
         return NoLawFound(reason="a generator is copied")
     return None
-
-
-# Reading
-
-
-def read_law(calling: Calls, pair: Pair[Any], rng: Generator) -> TracedLaw | NoLawFound:
-    """Return a function with the law that is read from runs of it, or why there is none.
-
-    Parameters
-    ----------
-    calling
-        The function, and how it is called.
-    pair
-        The datasets that are looked at.
-    rng
-        Of the noisy values of these runs.
-    """
-    with patching.patched(calling.function):
-        located = _located(calling, pair, rng)
-        runs = list[_Learned]()
-        while len(runs) < (SOME if not runs else runs_to_learn(runs[0].outcome)):
-            run = _learning_run(calling, pair, rng, located)
-            if isinstance(run, NoLawFound):
-                return run
-            if runs and run.keys != runs[0].keys:
-                return NoLawFound(reason="noise meets other values in another run")
-            runs.append(run)
-            if len(runs) == SOME and (read_off := _read_off(runs)) is not None:
-                return _law_of(calling, runs, read_off)
-    read_off = _read_off(runs)
-    if read_off is None:
-        return NoLawFound(reason="the output does not determine the noisy values")
-    return _law_of(calling, runs, read_off)
-
-
-def _read_off(runs: Sequence[_Learned]) -> ReadOff | None:
-    scales = np.min([_scales(one.own.meetings) for one in runs], axis=0)
-    return learn([one.outcome for one in runs], [one.values for one in runs], scales)
-
-
-def _law_of(calling: Calls, runs: Sequence[_Learned], read_off: ReadOff) -> TracedLaw:
-    profile = _profile([(one.own, one.other) for one in runs])
-    return TracedLaw(calling, runs[0].keys, tuple(runs[0].own.located), read_off, profile)
-
-
-def _located(calling: Calls, pair: Pair[Any], rng: Generator) -> list[bool]:
-    """Return which calls of primitives are given a location that is not 0 on either dataset.
-
-    A run on either dataset alone shows it: a count that is 0 on one of them is a centre there, too.
-    """
-    found = list[bool]()
-    for data in (pair.dataset, pair.neighbour):
-        state = LawState(0, lambda meeting: draw_value(meeting, rng))
-        trace(state, calling.one, data)
-        longer = max(len(found), len(state.located))
-        sides = (one + [False] * (longer - len(one)) for one in (found, state.located))
-        found = [a or b for a, b in zip(*sides, strict=True)]
-    return found
-
-
-class _Learned(NamedTuple):
-    """Two runs that saw the same noisy values, and the one output of both."""
-
-    own: Trace
-    other: Trace
-    outcome: Outcome
-    values: Array
-
-    @property
-    def keys(self) -> tuple[Key, ...]:
-        """What every further run agrees on."""
-        return tuple(one.key for one in self.own.meetings)
-
-
-def _learning_run(
-    calling: Calls, pair: Pair[Any], rng: Generator, located: Sequence[bool]
-) -> _Learned | NoLawFound:
-    """Return two runs, whose noisy values follow the law of either dataset in turn."""
-    drawn = list[Array]()
-
-    def decide(own: Meeting, other: Meeting) -> Array:
-        drawn.append(draw_value(own if len(drawn) % 2 else other, rng))
-        return drawn[-1]
-
-    data = pair.dataset, pair.neighbour
-    own, other = run_in_lockstep(calling.one, data, int(rng.integers(2**63)), decide, located)
-    if (reason := unlawful(own) or unlawful(other)) is not None:
-        return reason
-    if [a.key for a in own.meetings] != [a.key for a in other.meetings]:
-        return NoLawFound(reason="data decide where noise is added")
-    try:
-        outcome, another = (Outcome.of(each.run.value, None) for each in (own, other))
-    except NoLaw:
-        return NoLawFound(reason="the output holds a draw by itself")
-    if not _same(outcome, another):
-        return NoLawFound(reason="data reach the output past the noise")
-    if not drawn:
-        return NoLawFound(reason="there is no noise")
-    if sum(value.size for value in drawn) > _LONGEST:
-        return NoLawFound(reason=f"there are more than {_LONGEST:,} noisy numbers")
-    return _Learned(own, other, outcome, np.concatenate([value.ravel() for value in drawn]))

@@ -16,7 +16,9 @@ from typing import Any
 from dpaudit._typing import Array
 from dpaudit.freezing import primitives, recorder
 from dpaudit.freezing.recorder import Run
+from dpaudit.freezing.tracked import Call
 from dpaudit.tracing.draws import LawState, Meeting
+from dpaudit.tracing.pending import plainly
 
 Function = Callable[[Any, Any], Any]
 Decide = Callable[[Meeting, Meeting], Array]
@@ -28,12 +30,15 @@ class _Stop(BaseException):
 
 @dataclass(frozen=True)
 class Trace:
-    """What a run came to: its result, its meetings, and why it has no law, if so."""
+    """What a run came to: its result, its noisy values, and why it has no law, if so."""
 
     run: Run
     meetings: list[Meeting]
     refusal: tuple[str | None, str] | None
     located: list[bool]
+    unread: list[Call]
+    look: str | None
+    is_impossible: bool = False
 
 
 class _Partner:
@@ -91,11 +96,18 @@ _ELSEWHERE = None, "noise is added in another order, or elsewhere, on the other 
 
 def trace(state: LawState, function: Function, data: Any) -> Trace:
     """Return what a run on a dataset comes to, as a state decides its noisy values."""
+
+    def settled(given: Any, rng: Any) -> Any:
+        return plainly(function(given, rng))
+
     try:
-        recorder.record(state, function, data, primitives.generator())
+        recorder.record(state, settled, data, primitives.generator())
     except recorder.TooMany:
         state.refuse_for((None, "there are too many draws to follow"))
-    return Trace(state.run, state.meetings, state.refusal, state.located)
+    state.is_over = True
+    unread = [call for call in state.run.calls if call.index not in state.formed]
+    seen = state.meetings, state.refusal, state.located, unread, state.look
+    return Trace(state.run, *seen, state.is_impossible)
 
 
 def run_in_lockstep(
@@ -128,6 +140,8 @@ def run_in_lockstep(
         recorder.switch_to(state)
         if other is None or other.key != meeting.key:
             raise state.refuse_for(_ELSEWHERE)
+        if (reason := meeting.differs_from(other)) is not None:
+            raise state.refuse_for((meeting.place, reason))
         value = decide(meeting, other)
         answer[0] = value
         return value

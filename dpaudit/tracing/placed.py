@@ -12,7 +12,8 @@ from dpaudit.laws.isolated import Isolated
 from dpaudit.laws.observed import Observed
 from dpaudit.neighbours import Pair
 from dpaudit.tracing.determined import ReadOff
-from dpaudit.tracing.law import Key, NoLawFound, Profile, TracedLaw, read_law
+from dpaudit.tracing.law import Key, NoLawFound, Profile, TracedLaw, TracedView
+from dpaudit.tracing.reading import read_law
 
 Answer = tuple[Any, ...]
 
@@ -23,7 +24,8 @@ class PlacedLaw(NamedTuple):
     Parameters
     ----------
     mechanism
-        `dpaudit.tracing.law.TracedLaw`, or its proxy.
+        `dpaudit.tracing.law.TracedLaw`, or its proxy; None where outputs do not determine the
+        noisy values, so that these have a law and outputs have none that is known.
     keys, profile
         Of its noisy values, in order.
     """
@@ -54,12 +56,15 @@ def law_of(mechanism: Any, pair: Pair[Any], seed: int) -> PlacedLaw | NoLawFound
         answer = mechanism.ask(read_there, pair, seed)
         if answer[0] is None:
             return NoLawFound(reason=answer[1], place=answer[2])
-        return PlacedLaw(mechanism.made_into(made_there, answer), _keys(answer), _profile(answer))
+        made = None if answer[1] is None else mechanism.made_into(made_there, answer)
+        return PlacedLaw(made, _keys(answer), _profile(answer))
     law = _here(mechanism, pair, seed)
-    return law if isinstance(law, NoLawFound) else PlacedLaw(law, law.keys, law.profile)
+    if isinstance(law, NoLawFound):
+        return law
+    return PlacedLaw(law if isinstance(law, TracedLaw) else None, law.keys, law.profile)
 
 
-def _here(mechanism: Any, pair: Pair[Any], seed: int) -> TracedLaw | NoLawFound:
+def _here(mechanism: Any, pair: Pair[Any], seed: int) -> TracedLaw | TracedView | NoLawFound:
     if not isinstance(mechanism, Observed) or mechanism.calls.form.many:
         return NoLawFound(reason="the mechanism is no function that returns one output a call")
     if mechanism.watched or mechanism.ignored or mechanism.calls.fresh is not None:
@@ -73,6 +78,8 @@ def read_there(mechanism: Any, pair: Pair[Any], seed: int) -> Answer:
     law = _here(mechanism, pair, seed)
     if isinstance(law, NoLawFound):
         return None, law.reason, law.place
+    if isinstance(law, TracedView):
+        return list(law.keys), None, None, [astuple(one) for one in law.profile]
     read = law.read_off
     how = list(read.fixed), read.places, read.matrix, read.offset
     return list(law.keys), list(law.located), how, [astuple(one) for one in law.profile]

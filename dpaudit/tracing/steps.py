@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.random import Generator
@@ -30,15 +30,74 @@ from dpaudit._typing import Array
 from dpaudit.reals import Real, log
 
 
+class Law(Protocol):
+    """The law of one kind of noisy value; ``own`` and ``other`` are its parameters on two sides."""
+
+    @property
+    def is_unbounded(self) -> bool:
+        """Whether values far enough out have any loss."""
+        ...
+
+    def draw(self, own: Any, rng: Generator) -> Array:
+        """Return a noisy value."""
+        ...
+
+    def settle(self, value: Array, own: Any) -> Array | None:
+        """Return the nearest possible value, None where the nearest one is another."""
+        ...
+
+    def loss(self, value: Array, own: Any, other: Any) -> float:
+        """Return the log-density on the dataset over that on the neighbour."""
+        ...
+
+    def enclosed_loss(self, value: Array, own: Any, other: Any) -> Real:
+        """Return the loss with its error bound; doubles enter as the rationals that they are."""
+        ...
+
+    def tilted(
+        self, own: Any, other: Any, tilt: float, rng: Generator
+    ) -> tuple[Array, float, float]:
+        """Return a value drawn tilted, its loss, and ``log p/r + tilt * loss``."""
+        ...
+
+    def divergence(self, own: Any, other: Any) -> float:
+        """Return the expected loss, roughly."""
+        ...
+
+    def moved(self, own: Any, other: Any) -> float:
+        """Return how far the law moves, in a unit of its own."""
+        ...
+
+    def scale(self, own: Any) -> Array:
+        """Return how wide the noise of each entry is, shape as the value."""
+        ...
+
+    def uniforms(self, value: Array, own: Any, rng: Generator) -> Array:
+        """Return what is uniform on (0, 1), and independent, if the value has this law."""
+        ...
+
+
 class Located(NamedTuple):
     """Centre and scale of a noisy value, shape as the value."""
 
     centre: Array
     scale: Array
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the value."""
+        return self.centre.shape
+
+    @property
+    def refusal(self) -> str | None:
+        """Why no value has this law, if none has."""
+        if np.isfinite(self.centre).all() and self.scale.min(initial=1.0) > 0:
+            return None
+        return "a centre that is no number, or a scale that is not above 0"
+
 
 @dataclass(frozen=True)
-class Law:
+class LocatedLaw:
     """A law with location and scale, of entries that are independent.
 
     Parameters
@@ -47,7 +106,7 @@ class Law:
         Of an entry at a number of scales from its centre, of scale 1.
     distribution
         Its distribution function there.
-    draw
+    standard
         Draws of scale 1, of a shape.
     tilt
         Returns a tilted value and its ``K``, both scales the same.
@@ -55,14 +114,25 @@ class Law:
         Expected loss of entries whose centres are so many scales apart, both scales the same.
     enclosed
         The negative log-density but for the scale, with an error bound.
+    is_unbounded
+        Whether values far enough out have any loss.
     """
 
     log_density: Callable[[Array], Array]
     distribution: Callable[[Array], Array]
-    draw: Callable[[Generator, tuple[int, ...]], Array]
+    standard: Callable[[Generator, tuple[int, ...]], Array]
     tilt: Callable[[Located, Array, float, Generator], tuple[Array, float]]
     mean_loss: Callable[[Array], Array]
     enclosed: Callable[[Real], Real]
+    is_unbounded: bool = False
+
+    def draw(self, own: Located, rng: Generator) -> Array:
+        """Return a noisy value."""
+        return np.asarray(own.centre + own.scale * self.standard(rng, own.centre.shape))
+
+    def settle(self, value: Array, own: Located) -> Array | None:
+        """Return the value: every number is possible."""
+        return value
 
     def loss(self, value: Array, own: Located, other: Located) -> float:
         """Return the log-density on the dataset over that on the neighbour."""
@@ -74,7 +144,27 @@ class Law:
         """Return the expected loss, as if both had the dataset's scale."""
         return float(np.sum(self.mean_loss(np.abs(other.centre - own.centre) / own.scale)))
 
-    def uniforms(self, value: Array, own: Located) -> Array:
+    def moved(self, own: Located, other: Located) -> float:
+        """Return how far the centre moves, in the norm of the noise."""
+        shift = other.centre - own.centre
+        return float(np.linalg.norm(shift) if self.is_unbounded else np.abs(shift).sum())
+
+    def scale(self, own: Located) -> Array:
+        """Return the scale of each entry."""
+        return own.scale
+
+    def tilted(
+        self, own: Located, other: Located, tilt: float, rng: Generator
+    ) -> tuple[Array, float, float]:
+        """Return a value drawn tilted; as it is where the scales differ."""
+        if np.array_equal(own.scale, other.scale):
+            value, log_mgf = self.tilt(own, other.centre - own.centre, tilt, rng)
+            return value, self.loss(value, own, other), log_mgf
+        value = self.draw(own, rng)
+        loss = self.loss(value, own, other)
+        return value, loss, tilt * loss
+
+    def uniforms(self, value: Array, own: Located, rng: Generator) -> Array:
         """Return what is uniform on (0, 1) if the value has this law, shape as the value."""
         return self.distribution((value - own.centre) / own.scale)
 
@@ -126,42 +216,22 @@ def _laplace_distribution(scales: Array) -> Array:
 
 
 LAWS = {
-    "normal": Law(
+    "normal": LocatedLaw(
         log_density=lambda z: -(z**2) / 2,
         distribution=ndtr,
-        draw=lambda rng, shape: rng.standard_normal(shape),
+        standard=lambda rng, shape: rng.standard_normal(shape),
         tilt=_tilt_gaussian,
         mean_loss=lambda apart: apart**2 / 2,
         enclosed=lambda z: z * z / Real(2.0),
+        is_unbounded=True,
     ),
-    "laplace": Law(
+    "laplace": LocatedLaw(
         log_density=lambda z: -np.abs(z),
         distribution=_laplace_distribution,
-        draw=lambda rng, shape: rng.laplace(size=shape),
+        standard=lambda rng, shape: rng.laplace(size=shape),
         tilt=_tilt_laplace,
         mean_loss=lambda apart: apart + np.expm1(-apart),
         enclosed=abs,
     ),
 }
 """By the kind that an intercepted primitive has."""
-
-
-def draw_tilted(
-    kind: str, own: Located, other: Located, tilt: float, rng: Generator
-) -> tuple[Array, float, float]:
-    """Return a noisy value drawn tilted, its loss, and ``log p/r + theta loss``.
-
-    Examples
-    --------
-    >>> here, there = (Located(np.array([x]), np.array([1.0])) for x in (0.0, 1.0))
-    >>> value, loss, log_mgf = draw_tilted("normal", here, there, 2.0, np.random.default_rng(0))
-    >>> log_mgf, bool(loss > 0)
-    (3.0, True)
-    """
-    law = LAWS[kind]
-    if np.array_equal(own.scale, other.scale):
-        value, log_mgf = law.tilt(own, other.centre - own.centre, tilt, rng)
-        return value, law.loss(value, own, other), log_mgf
-    value = own.centre + own.scale * law.draw(rng, own.centre.shape)
-    loss = law.loss(value, own, other)
-    return value, loss, tilt * loss

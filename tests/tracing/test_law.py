@@ -20,9 +20,10 @@ from dpaudit.laws.isolated import Isolation
 from dpaudit.laws.observed import as_mechanism
 from dpaudit.neighbours import REPLACE_RECORD, Pair, Side
 from dpaudit.tracing.determined import Outcome, learn
-from dpaudit.tracing.law import NoLawFound, TracedLaw, read_law
+from dpaudit.tracing.law import NoLawFound, TracedLaw, TracedView
 from dpaudit.tracing.placed import law_of
-from dpaudit.tracing.steps import LAWS, Located, draw_tilted
+from dpaudit.tracing.reading import read_law
+from dpaudit.tracing.steps import LAWS, Located
 
 HERE = {"isolation": Isolation(in_process=True), "executor": Executor(workers=1)}
 PAIR = Pair(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 5.0]), REPLACE_RECORD)
@@ -41,7 +42,7 @@ def read(function, pair=PAIR, seed=0):
 def test_tilted_draws_have_the_density_that_they_are_weighed_with(kind, tilt, apart):
     own = Located(np.full(20_000, 1.0), np.full(20_000, 0.5))
     other = Located(own.centre + apart * 0.5, own.scale)
-    value, _, log_mgf = draw_tilted(kind, own, other, tilt, np.random.default_rng(1))
+    value, _, log_mgf = LAWS[kind].tilted(own, other, tilt, np.random.default_rng(1))
     grid = np.linspace(-30, 32, 400_001)
     law = LAWS[kind]
     p, q = (law.log_density((grid - one.centre[0]) / 0.5) for one in (own, other))
@@ -64,7 +65,7 @@ def test_losses_are_enclosed_where_they_are(kind):
 
 def test_scales_that_differ_are_drawn_as_they_are():
     own, other = Located(np.zeros(1), np.ones(1)), Located(np.zeros(1), np.full(1, 2.0))
-    value, loss, log_mgf = draw_tilted("normal", own, other, 3.0, np.random.default_rng(0))
+    value, loss, log_mgf = LAWS["normal"].tilted(own, other, 3.0, np.random.default_rng(0))
     expected = norm.logpdf(value[0]) - norm.logpdf(value[0], scale=2.0)
     assert (loss, log_mgf) == pytest.approx((expected, 3 * expected))
 
@@ -286,21 +287,72 @@ REFUSED = {
     "broadcast": (lambda x, rng: x + rng.normal(), "used twice"),
     "looked at": (lambda x, rng: x.sum() + abs(rng.normal()), "by itself"),
     "as an array": (lambda x, rng: x.sum() + np.asarray(rng.normal(size=2)), "by itself"),
-    "two draws": (lambda x, rng: x.sum() + (rng.normal() + rng.normal()), "sum of draws"),
-    "a coin": (lambda x, rng: x.sum() + rng.normal() if rng.random() < 0.5 else 0.0, "random"),
-    "rounded": (lambda x, rng: round(x.sum() + rng.normal()), "does not determine"),
-    "only the larger": (lambda x, rng: max(x.sum() + rng.normal(), rng.normal() + 0), "determine"),
-    "the noise": (lambda x, rng: [x.sum() + rng.normal(), rng.normal()], "a draw by itself"),
+    "two draws": (lambda x, rng: x.sum() + (rng.laplace() + rng.laplace()), "by itself"),
+    "a sum twice": (
+        lambda x, rng: [x.sum() + (z := rng.normal()), x.mean() + (z + rng.normal())],
+        "used twice",
+    ),
     "a seed": (lambda x, rng: x.sum() + np.random.default_rng(1).normal(), "seed"),
     "a thread": (once_in_a_thread, "draws"),
     "raises": (lambda x, rng: 1 / 0 + rng.normal(), "ZeroDivisionError"),
     "one side": (on_one_side, "other"),
     "another order": (a_different_order, "other"),
     "noise in place": (lambda x, rng: x + _halved(rng.normal(size=3)), "in place"),
-    "a part in place": (lambda x, rng: x + _halved(rng.normal(size=3), 1), "by itself"),
+    "a part in place": (lambda x, rng: x + _halved(rng.normal(size=3), 1), "in place"),
     "a remainder": (lambda x, rng: x.sum() + rng.normal() % 1, "by itself"),
     "no scale": (lambda x, rng: x.sum() + 0.0 * rng.normal(), "scale"),
 }  # fmt: skip
+
+
+VIEWS = {
+    "a coin": lambda x, rng: x.sum() + rng.normal() if rng.random() < 0.5 else 0.0,
+    "rounded": lambda x, rng: round(x.sum() + rng.normal()),
+    "only the larger": lambda x, rng: max(x.sum() + rng.normal(), rng.normal() + 0),
+    "now and then another one": lambda x, rng: [x.sum() + rng.normal() for _ in range(3)][
+        : 1 + rng.integers(3)
+    ],
+    "clipped": lambda x, rng: np.clip(x.sum() + rng.normal(), 2.0, 7.0),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_what_outputs_do_not_determine_is_no_law_of_outputs(name):
+    found = read(VIEWS[name])
+    assert isinstance(found, TracedView), found
+    assert "normal" in {kind for kind, _, _ in found.keys}
+
+
+def noiseless_unless_watched(data, rng):
+    is_watched = type(type(rng)) is not type
+    return bool(data.sum() + rng.laplace() > 4) if is_watched else bool(data.sum() > 4)
+
+
+def test_a_view_is_none_where_calls_that_nobody_watches_differ():
+    found = read(noiseless_unless_watched)
+    assert isinstance(found, NoLawFound)
+    assert "not watched" in found.reason
+
+
+def noise_beside(data, rng):
+    return [data.sum() + rng.normal(), rng.normal()]
+
+
+def sum_of_two(data, rng):
+    return data.sum() + (3.0 * rng.normal() - 4.0 * rng.normal())
+
+
+def test_a_draw_that_is_looked_at_is_a_noisy_value_that_no_dataset_moves():
+    law = read(noise_beside)
+    assert isinstance(law, TracedLaw), law
+    losses = law.privacy_loss(np.array([[4.0, 7.0]]), PAIR)
+    assert losses == pytest.approx([((4 - 6) ** 2 - (4 - 3) ** 2) / 2])
+
+
+def test_gaussian_noise_adds_up_to_gaussian_noise():
+    law = read(sum_of_two)
+    assert law.profile[0].scale == pytest.approx(5.0)
+    losses = law.privacy_loss(np.array([[4.0]]), PAIR)
+    assert losses == pytest.approx([((4 - 6) ** 2 - (4 - 3) ** 2) / 50])
 
 
 def _halved(noise, at=slice(None)):

@@ -1,0 +1,399 @@
+"""Draws that are no noise with location and scale: coins, choices, whole numbers, and all others.
+
+A choice among numbers is decided where it is added to a value, or where it is looked at. A uniform
+draw that is compared with a chance is a coin. Of any other draw no law is read: it is one number on
+both sides, if it is drawn alike on both.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.random import Generator
+
+from dpaudit._typing import Array
+from dpaudit.freezing.recorder import standard_draw
+from dpaudit.freezing.tracked import Call
+from dpaudit.tracing.discrete import Chances, Drawn, Stepped
+from dpaudit.tracing.pending import Noise, Pending, Source, plainly, spread_out, whole
+
+if TYPE_CHECKING:
+    from dpaudit.tracing.draws import LawState
+
+_MOST_OPTIONS = 4096
+_EXACT = 2.0**53  # whole numbers up to here are doubles
+
+
+class Choosing(Pending):
+    """Entries of which each is one of finitely many numbers.
+
+    Parameters
+    ----------
+    state, sources
+        As of noise.
+    options, chances
+        Shape ``(*shape, k)``: what an entry may be, and how likely.
+    """
+
+    def __init__(
+        self, state: LawState, sources: Sequence[Source], options: Array, chances: Array
+    ) -> None:
+        super().__init__(state, sources)
+        self._options, self._chances = options, chances
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the options."""
+        return self._options.dtype
+
+    def decide(self) -> Any:
+        """Return which options are chosen."""
+        return self._decided(self._options, self._chances, self._sources)
+
+    def _decided(self, options: Array, chances: Array, sources: Sequence[Source]) -> Any:
+        law = Chances(options.astype(float), chances)
+        return self._state.decide("choice", sources, law).astype(options.dtype)[()]
+
+    def combine(self, ufunc: Any, inputs: tuple[Any, ...]) -> Any:
+        """Return what becomes of every option: it is decided, unless it is scaled by a number."""
+        others = [one for one in inputs if one is not self]
+        if any(isinstance(one, Pending) for one in others) or len(others) + 1 < len(inputs):
+            return apply_decided(ufunc, inputs)
+        shape = np.broadcast_shapes(self.shape, *map(np.shape, others))
+        sources = self.broadcast(shape)
+        wide = [
+            np.broadcast_to(self._options, (*shape, self._options.shape[-1]))
+            if one is self
+            else np.asarray(one)[..., None]
+            for one in inputs
+        ]
+        options = ufunc(*wide)
+        chances = np.broadcast_to(self._chances, (*shape, self._chances.shape[-1]))
+        if ufunc in (np.add, np.subtract):
+            return self._decided(options, chances, sources)
+        return Choosing(self._state, sources, options, chances)
+
+    def part(self, key: Any) -> Choosing:
+        """Return some entries."""
+        chosen = self._options[key], self._chances[key]
+        return Choosing(self._state, self._picked(key), *chosen)
+
+
+def apply_decided(ufunc: Any, inputs: tuple[Any, ...]) -> Any:
+    """Return an operation on what is decided."""
+    return ufunc(*(one.plain() if isinstance(one, Pending) else one for one in inputs))
+
+
+class Uniform(Pending):
+    """Uniform draws, scaled and moved.
+
+    Parameters
+    ----------
+    state, sources
+        As of noise.
+    offset, factor
+        What is added to draws on (0, 1) times the factor.
+    """
+
+    def __init__(
+        self, state: LawState, sources: Sequence[Source], offset: Array, factor: Array
+    ) -> None:
+        super().__init__(state, sources)
+        self._offset, self._factor = offset, factor
+
+    def decide(self) -> Any:
+        """Return the draws: both sides share them."""
+        offset, factor = self._offset, self._factor
+        given = b"uniform" + offset.tobytes() + factor.tobytes()
+        drawn = Drawn(lambda rng: offset + factor * rng.random(self.shape), given, self.shape)
+        found = self._state.decide("public", self._sources, drawn)
+        return found if found.ndim else float(found)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        is_coin = ufunc in _BELOW and method == "__call__" and not options
+        if is_coin and not self.is_decided and (coin := self._coin(ufunc, inputs)) is not None:
+            return coin
+        return super().__array_ufunc__(ufunc, method, *inputs, **options)
+
+    def _coin(self, ufunc: Any, inputs: tuple[Any, ...]) -> Choosing | None:
+        """Return whether draws are below a threshold, or above it; None where they are not."""
+        swapped = inputs[1] is self
+        threshold = inputs[0] if swapped else inputs[1]
+        if (
+            isinstance(threshold, Pending)
+            or np.broadcast_shapes(np.shape(threshold), self.shape) != self.shape
+        ):
+            return None
+        with np.errstate(divide="ignore", invalid="ignore"):
+            below = np.clip((np.asarray(threshold, float) - self._offset) / self._factor, 0.0, 1.0)
+        below = spread_out(np.where(self._factor > 0, below, 1 - below), self.shape)
+        is_true = below if _BELOW[ufunc] != swapped else 1 - below
+        chances = np.stack([1 - is_true, is_true], axis=-1)
+        options = np.broadcast_to(np.array([False, True]), chances.shape)
+        return Choosing(self._state, self._sources, options, chances)
+
+    def combine(self, ufunc: Any, inputs: tuple[Any, ...]) -> Any:
+        """Return scaled and moved draws."""
+        others = [one for one in inputs if one is not self]
+        divides = ufunc is np.true_divide and inputs[0] is not self
+        if divides or len(others) + 1 < len(inputs) or any(map(_is_no_number, others)):
+            return apply_decided(ufunc, inputs)
+        offset = ufunc(*(self._offset if one is self else one for one in inputs))
+        if ufunc in (np.add, np.subtract):
+            factor = -self._factor if ufunc is np.subtract and inputs[1] is self else self._factor
+        else:
+            factor = ufunc(*(self._factor if one is self else one for one in inputs))
+        if np.shape(offset) != self.shape:
+            return apply_decided(ufunc, inputs)
+        factor = spread_out(factor, self.shape)
+        return Uniform(self._state, self._sources, np.asarray(offset, float), factor)
+
+    def part(self, key: Any) -> Uniform:
+        """Return some entries."""
+        return Uniform(self._state, self._picked(key), self._offset[key], self._factor[key])
+
+
+_BELOW = {np.less: True, np.less_equal: True, np.greater: False, np.greater_equal: False}
+
+
+def _is_no_number(value: Any) -> bool:
+    return isinstance(value, Pending) or np.asarray(value).dtype.kind not in "biuf"
+
+
+class Exponential(Noise):
+    """Exponential noise: the difference of two of one scale is Laplace noise."""
+
+    def decide(self) -> Any:
+        """Return the draws: both sides share them."""
+        kind, factor = self._kind, self._factor
+        given = kind.encode() + factor.tobytes()
+        drawn = Drawn(lambda rng: factor * standard_draw(kind, rng, self.shape), given, self.shape)
+        found = self._state.decide("public", self._sources, drawn)
+        return found if found.ndim else float(found)
+
+    def _located(self, centre: Array, factor: Array, sources: Sequence[Source]) -> Array:
+        raise self.refusal(f"no law is read of {self._kind} noise that is added to a value")
+
+    def _alike(self, sources: Sequence[Source], factor: Array) -> Noise:
+        return type(self)(self._state, self._kind, sources, factor)
+
+    def _add(self, other: Pending, sign: float) -> Any:
+        both = isinstance(other, Exponential) and not other.is_decided
+        if both and self._kind == other._kind == "exponential":
+            opposite = np.array_equal(self._factor, -sign * other._factor)
+            if opposite and np.all(self._factor != 0):
+                sources = (*self._sources, *other._sources)
+                return Noise(self._state, "laplace", sources, np.abs(self._factor))
+        return super()._add(other, sign)
+
+
+class Geometric(Pending):
+    """Geometric draws: the difference of two with one chance is discrete Laplace noise.
+
+    Parameters
+    ----------
+    state, sources
+        As of noise.
+    chance
+        Of an end, of each entry.
+    """
+
+    def __init__(self, state: LawState, sources: Sequence[Source], chance: Array) -> None:
+        super().__init__(state, sources)
+        self._chance = chance
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of what it will be."""
+        return np.dtype(np.int64)
+
+    def decide(self) -> Any:
+        """Return the draws: both sides share them."""
+        chance = self._chance
+        drawn = Drawn(
+            lambda rng: rng.geometric(chance, self.shape), b"geometric" + chance.tobytes(),
+            self.shape,
+        )  # fmt: skip
+        found = self._state.decide("public", self._sources, drawn).astype(np.int64)
+        return found if found.ndim else int(found)
+
+    def combine(self, ufunc: Any, inputs: tuple[Any, ...]) -> Any:
+        """Return discrete Laplace noise, of a difference of two."""
+        alike = ufunc is np.subtract and all(isinstance(one, Geometric) for one in inputs)
+        if not alike or any(one.is_decided for one in inputs) or inputs[0] is inputs[1]:
+            return apply_decided(ufunc, inputs)
+        one, other = inputs
+        if one.shape != other.shape or not np.array_equal(one._chance, other._chance):
+            return apply_decided(ufunc, inputs)
+        sources = (*one._sources, *other._sources)
+        return WholeNoise(self._state, sources, 1 - self._chance)
+
+    def part(self, key: Any) -> Geometric:
+        """Return some entries."""
+        return Geometric(self._state, self._picked(key), np.asarray(self._chance[key]))
+
+
+class WholeNoise(Pending):
+    """Discrete Laplace noise.
+
+    Parameters
+    ----------
+    state, sources
+        As of noise.
+    ratio
+        Of neighbouring probabilities, of each entry.
+    """
+
+    def __init__(self, state: LawState, sources: Sequence[Source], ratio: Array) -> None:
+        super().__init__(state, sources)
+        self._ratio = ratio
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of what it will be."""
+        return np.dtype(np.int64)
+
+    def decide(self) -> Any:
+        """Return it as a noisy value around 0."""
+        return self._meet(np.zeros(self.shape, dtype=np.int64))
+
+    def _meet(self, value: Any) -> Any:
+        centre = np.asarray(value)
+        shape = np.broadcast_shapes(centre.shape, self.shape)
+        law = Stepped(spread_out(centre, shape), spread_out(self._ratio, shape))
+        found = self._state.decide("discrete laplace", self.broadcast(shape), law)
+        return found.astype(np.result_type(centre.dtype, np.int64))[()]
+
+    def combine(self, ufunc: Any, inputs: tuple[Any, ...]) -> Any:
+        """Return a noisy value of a sum; noise and its negative have one law."""
+        if ufunc is np.negative:
+            return self
+        others = [one for one in inputs if one is not self]
+        if len(others) != 1 or ufunc not in (np.add, np.subtract) or _is_no_number(others[0]):
+            return apply_decided(ufunc, inputs)
+        minus = ufunc is np.subtract and inputs[0] is self
+        return self._meet(np.negative(np.asarray(others[0]) * 1) if minus else others[0])
+
+    def part(self, key: Any) -> WholeNoise:
+        """Return some entries."""
+        return WholeNoise(self._state, self._picked(key), np.asarray(self._ratio[key]))
+
+
+def other_noise(state: LawState, call: Call, location: Array, scale: Array) -> Any:
+    """Return noise with location and scale of which no law is read where it meets a value."""
+    factor = spread_out(scale, call.shape)
+    if call.kind == "uniform":
+        return Uniform(state, whole(call), spread_out(location, call.shape), factor)
+    noise = Exponential(state, call.kind, whole(call), factor)
+    return noise.meet(location) if np.any(location) else noise
+
+
+# Primitives without location and scale
+
+
+def other_draw(
+    state: LawState, call: Call, draw: Callable[[Generator], Any], given: dict[str, Any]
+) -> Any:
+    """Return what a call of a primitive draws that has no location and scale."""
+    given = plainly(dict(given))
+    reader = _READERS.get(call.kind) if call.name.startswith("numpy.random") else None
+    found = None if reader is None else reader(state, call, given)
+    return public_draw(state, call, draw, given) if found is None else found
+
+
+def public_draw(
+    state: LawState, call: Call, draw: Callable[[Generator], Any], given: dict[str, Any]
+) -> Any:
+    """Return a draw that both sides share; it has to be drawn alike on both."""
+    example = draw(np.random.default_rng(0))
+    found = np.asarray(example)
+    numeric = isinstance(example, int | float | np.generic | np.ndarray)
+    if not numeric or found.dtype.kind not in "biuf" or not _are_exact(found):
+        raise state.refuse(f"no law is read of draws of {call.name}")
+    call.shape = found.shape
+    law = Drawn(draw, f"{call.name} {found.dtype}".encode() + _bytes_of(given), found.shape)
+    value = state.decide("public", whole(call), law).astype(found.dtype)
+    return value if isinstance(example, np.ndarray) else type(example)(value[()])
+
+
+def _are_exact(drawn: Array) -> bool:
+    return drawn.dtype.kind == "f" or bool((np.abs(drawn.astype(float)) < _EXACT).all())
+
+
+def _bytes_of(given: dict[str, Any]) -> bytes:
+    try:
+        return pickle.dumps(sorted(given.items()))
+    except (pickle.PicklingError, TypeError, AttributeError):
+        return repr(sorted(given)).encode() + np.random.default_rng().bytes(8)  # as no other
+
+
+def _bound(names: str, given: dict[str, Any]) -> dict[str, Any] | None:
+    """Return arguments by their names; None where one has another."""
+    order = names.split()
+    found = {order[int(key)] if key.isdigit() else key: one for key, one in given.items()}
+    return found if set(found) <= set(order) else None
+
+
+def _shape_of(size: Any, own: tuple[int, ...]) -> tuple[int, ...]:
+    if size is None:
+        return own
+    return tuple(map(int, size)) if np.iterable(size) else (int(size),)
+
+
+def _geometric(state: LawState, call: Call, given: dict[str, Any]) -> Any:
+    found = _bound("p size", given)
+    if found is None:
+        return None
+    call.shape = _shape_of(found.get("size"), np.shape(found["p"]))
+    return Geometric(state, whole(call), spread_out(found["p"], call.shape))
+
+
+def _choice(state: LawState, call: Call, given: dict[str, Any]) -> Any:
+    """Return a choice with replacement, of numbers or of the places of anything else."""
+    found = _bound("a size replace p axis shuffle", given)
+    if found is None or found.get("axis", 0) != 0:
+        return None
+    call.shape = _shape_of(found.get("size"), ())
+    if not found.get("replace", True) and int(np.prod(call.shape)) > 1:
+        return None
+    options = np.arange(found["a"]) if np.ndim(found["a"]) == 0 else np.asarray(found["a"])
+    if options.ndim == 0 or not 0 < len(options) <= _MOST_OPTIONS:
+        return None
+    weights = found.get("p")
+    chances = np.full(len(options), 1 / len(options)) if weights is None else np.asarray(weights)
+    are_numbers = options.ndim == 1 and options.dtype.kind in "biuf" and _are_exact(options)
+    values = options if are_numbers else np.arange(len(options))
+    chosen = _alike_entries(state, call, values, np.asarray(chances, dtype=float))
+    return chosen if are_numbers else options[chosen.plain()]
+
+
+def _integers(state: LawState, call: Call, given: dict[str, Any]) -> Any:
+    found = _bound("low high size dtype endpoint", given)
+    if found is None or set(found) - {"low", "high", "size"}:
+        return None
+    low, high = found["low"], found.get("high")
+    if np.ndim(low) or np.ndim(high if high is not None else 0):
+        return None
+    first, last = (0, int(low)) if high is None else (int(low), int(high))
+    if not 0 < last - first <= _MOST_OPTIONS:
+        return None
+    call.shape = _shape_of(found.get("size"), ())
+    options = np.arange(first, last)
+    return _alike_entries(state, call, options, np.full(len(options), 1 / len(options)))
+
+
+def _alike_entries(state: LawState, call: Call, options: Any, chances: Array) -> Choosing:
+    whole_shape = (*call.shape, len(options))
+    wide = np.broadcast_to(options, whole_shape), np.broadcast_to(chances, whole_shape)
+    return Choosing(state, whole(call), *wide)
+
+
+_READERS: dict[str, Any] = {
+    "geometric": _geometric,
+    "choice": _choice,
+    "integers": _integers,
+    "randint": _integers,
+}

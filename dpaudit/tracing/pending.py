@@ -1,0 +1,326 @@
+"""Noise that remembers which draws it is made of, until it is added to a value or looked at.
+
+Sums, scaled noise and parts are noise again. Where it is added to a value, that is a noisy value.
+Whatever else is done to it looks at it by itself: then it is decided as a noisy value whose centre
+is 0 on both sides, and from there on it is the number that it is.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpaudit._typing import Array
+from dpaudit.freezing.tracked import Call
+from dpaudit.tracing.steps import Located
+from dpaudit.tracing.unmet import LINEAR, Unmet
+
+if TYPE_CHECKING:
+    from dpaudit.tracing.draws import LawState
+
+Source = tuple[Call, Array]  # a call of a primitive, and which entries of its draws
+
+
+class NoLaw(Exception):
+    """What a function does with its noise has no law that is read."""
+
+
+@lru_cache(maxsize=256)
+def numbers(shape: tuple[int, ...]) -> Array:
+    """Return the numbers of the entries of a draw."""
+    return np.asarray(np.arange(int(np.prod(shape))).reshape(shape))
+
+
+def whole(call: Call) -> tuple[Source, ...]:
+    """Return all entries of a call."""
+    return ((call, numbers(call.shape)),)
+
+
+def spread_out(value: Any, shape: tuple[int, ...]) -> Array:
+    """Return numbers broadcast to a shape."""
+    found = np.asarray(value, dtype=float)
+    return found if found.shape == shape else np.broadcast_to(found, shape)
+
+
+class Pending(Unmet):
+    """Noise of a run that reads a law: looking at it decides it.
+
+    Parameters
+    ----------
+    state
+        The run.
+    sources
+        What it is made of.
+    """
+
+    _value: Any = None
+
+    def __init__(self, state: LawState, sources: Sequence[Source]) -> None:
+        self._state, self._sources = state, tuple(sources)
+
+    @abstractmethod
+    def decide(self) -> Any:
+        """Return the number or the array that it is, decided by itself."""
+
+    @abstractmethod
+    def part(self, key: Any) -> Pending:
+        """Return some entries."""
+
+    def plain(self) -> Any:
+        """Return what it is, which is decided if it was not."""
+        if self._value is None:
+            self._state.note_look()
+            self._value = self.decide()
+        return self._value
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether it was looked at before."""
+        return self._value is not None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the noise."""
+        return self._sources[0][1].shape
+
+    def refusal(self, reason: str) -> Exception:
+        """Note why there is no law, and return what is raised for it."""
+        return self._state.refuse(reason)
+
+    def broadcast(self, shape: tuple[int, ...]) -> tuple[Source, ...]:
+        """Return the sources broadcast to a shape."""
+        if self.shape == shape:
+            return self._sources
+        return tuple((call, np.broadcast_to(index, shape)) for call, index in self._sources)
+
+    def _picked(self, key: Any) -> tuple[Source, ...]:
+        return tuple((call, np.asarray(index[key])) for call, index in self._sources)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        linear = method == "__call__" and not options.keys() - {"out"} and ufunc in LINEAR
+        if not linear or self.is_decided:
+            return apply_plain(getattr(ufunc, method), inputs, options)
+        return super().__array_ufunc__(ufunc, method, *inputs, **options)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        return apply_plain(function, args, options)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.array(self.plain(), dtype=dtype)
+
+    def written(self, target: Any, found: Any) -> Any:
+        """Return an array that a noisy value was written over."""
+        if not isinstance(target, np.ndarray):
+            raise self.refusal("a noisy value is written into what is no array")
+        np.copyto(target, found, casting="same_kind")
+        return target
+
+    def __getitem__(self, key: Any) -> Any:
+        if self.is_decided or not self.shape or isinstance(key, Pending):
+            return self.plain()[plainly(key)]
+        return self.part(key)
+
+    def __iter__(self) -> Any:
+        return (self[at] for at in range(len(self)))
+
+    def __len__(self) -> int:
+        return self.shape[0] if self.shape else len(self.plain())
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise self.refusal("noise is changed in place")
+
+    def __contains__(self, value: Any) -> bool:
+        return value in self.plain()
+
+    def __deepcopy__(self, memo: Any) -> Pending:
+        return self
+
+    def copy(self) -> Any:
+        """Return the same entries."""
+        return self.plain().copy() if self.is_decided else self
+
+    def __float__(self) -> float:
+        return float(self.plain())
+
+    def __int__(self) -> int:
+        return int(self.plain())
+
+    def __complex__(self) -> complex:
+        return complex(self.plain())
+
+    def __bool__(self) -> bool:
+        return bool(self.plain())
+
+    def __index__(self) -> int:
+        return self.plain().__index__()  # type: ignore[no-any-return]
+
+    def __round__(self, *digits: Any) -> Any:
+        return round(self.plain(), *digits)
+
+    def __trunc__(self) -> Any:
+        return self.plain().__trunc__()
+
+    def __floor__(self) -> Any:
+        return self.plain().__floor__()
+
+    def __ceil__(self) -> Any:
+        return self.plain().__ceil__()
+
+    def __hash__(self) -> int:
+        return hash(self.plain())
+
+    def __repr__(self) -> str:
+        return repr(self.plain())
+
+    def __str__(self) -> str:
+        return str(self.plain())
+
+    def __format__(self, form: str) -> str:
+        return format(self.plain(), form)
+
+    def __reduce__(self) -> Any:
+        return _as_it_is, (self.plain(),)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.plain(), name)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def plainly(value: Any) -> Any:
+    """Return a value with whatever noise it holds decided: of lists, tuples and dictionaries."""
+    if isinstance(value, Pending):
+        return value.plain()
+    if type(value) in (list, tuple):
+        return type(value)(map(plainly, value))
+    if type(value) is dict:
+        return {key: plainly(one) for key, one in value.items()}
+    return value
+
+
+def apply_plain(function: Any, args: Any, options: dict[str, Any]) -> Any:
+    """Return what a function gives whose arguments are decided."""
+    return function(*plainly(tuple(args)), **plainly(dict(options)))
+
+
+class Noise(Pending):
+    """Noise of a law with location and scale.
+
+    Parameters
+    ----------
+    state
+        The run.
+    kind
+        The law.
+    sources
+        What it is made of.
+    factor
+        What draws of scale 1 are times, of the same shape.
+    """
+
+    def __init__(
+        self, state: LawState, kind: str, sources: Sequence[Source], factor: Array
+    ) -> None:
+        super().__init__(state, sources)
+        self._kind, self._factor = kind, factor
+
+    def decide(self) -> Any:
+        """Return it as a noisy value around 0."""
+        found = self._located(np.zeros(self.shape), self._factor, self._sources)
+        return found if found.ndim else float(found)
+
+    def _located(self, centre: Array, factor: Array, sources: Sequence[Source]) -> Array:
+        """Return a noisy value; noise and its negative have one law."""
+        return self._state.decide(self._kind, sources, Located(centre, np.abs(factor)))
+
+    def meet(self, value: Any, sign: float = 1.0, *, of_numpy: bool = True) -> Any:
+        """Return ``sign`` times a value plus noise.
+
+        A number is one of numpy where the sum of plain ones would be.
+        """
+        if isinstance(value, Pending):
+            return self._add(value, sign)
+        centre = np.asarray(value)
+        if centre.dtype.kind not in "biuf":
+            raise self.refusal("noise is added to what is no number")
+        shape = np.broadcast_shapes(centre.shape, self.shape)
+        factor = spread_out(self._factor, shape)
+        found = self._located(sign * spread_out(centre, shape), factor, self.broadcast(shape))
+        if found.ndim:
+            return found
+        plain = not isinstance(value, np.generic | np.ndarray) and self._sources[0][0].shape == ()
+        return float(found) if plain or not of_numpy else np.float64(found)
+
+    def _add(self, other: Pending, sign: float) -> Any:
+        """Return the noise of a sum: Gaussian noise adds up to Gaussian noise."""
+        if other.is_decided:
+            return self.meet(other.plain(), sign)
+        alike = isinstance(other, Noise) and self._kind == other._kind == "normal"
+        if not alike or self.shape != other.shape:
+            return self.plain() + sign * other.plain()
+        factor = np.hypot(self._factor, other._factor)
+        return Noise(self._state, self._kind, (*self._sources, *other._sources), factor)
+
+    def _times(self, number: Any, *, divide: bool = False) -> Any:
+        if isinstance(number, Pending):
+            return self.plain() / number.plain() if divide else self.plain() * number.plain()
+        factor = np.asarray(number)
+        if factor.dtype.kind not in "biuf":
+            raise self.refusal("noise is multiplied by what is no number")
+        made = np.asarray(self._factor / factor if divide else self._factor * factor)
+        return self._alike(self.broadcast(made.shape), made)
+
+    def _alike(self, sources: Sequence[Source], factor: Array) -> Noise:
+        return Noise(self._state, self._kind, sources, factor)
+
+    def combine(self, ufunc: Any, inputs: tuple[Any, ...]) -> Any:
+        """Return scaled noise, or a noisy value."""
+        if ufunc is np.negative:
+            return self._times(-1.0)
+        if ufunc is np.positive:
+            return self
+        one, other = inputs
+        if ufunc is np.add:
+            return self.meet(other if one is self else one)
+        if ufunc is np.subtract:
+            return self._times(-1.0).meet(one) if other is self else self.meet(other, -1.0)
+        if ufunc is np.multiply:
+            return self._times(other if one is self else one)
+        return self._times(other, divide=True) if one is self else one / self.plain()
+
+    def part(self, key: Any) -> Noise:
+        """Return some entries."""
+        return self._alike(self._picked(key), np.asarray(self._factor[key]))
+
+    def reshape(self, *shape: Any) -> Any:
+        """Return the same entries in another shape."""
+        if self.is_decided:
+            return self.plain().reshape(*shape)
+        sources = tuple((call, index.reshape(*shape)) for call, index in self._sources)
+        return self._alike(sources, self._factor.reshape(*shape))
+
+    def ravel(self) -> Any:
+        """Return the same entries in one axis."""
+        return self.reshape(-1)
+
+    def astype(self, dtype: Any, **options: Any) -> Any:
+        """Return the same noise; of another type than floats it is looked at."""
+        if self.is_decided or np.dtype(dtype) != np.dtype(float):
+            return np.asarray(self.plain()).astype(dtype, **options)
+        return self
+
+    @property
+    def T(self) -> Any:
+        """The transpose."""
+        if self.is_decided:
+            return self.plain().T
+        sources = tuple((call, index.T) for call, index in self._sources)
+        return self._alike(sources, self._factor.T)

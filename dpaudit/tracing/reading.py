@@ -1,0 +1,242 @@
+"""A law read from runs of a function: what they agree on, and whether outputs determine it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from dpaudit._typing import Array
+from dpaudit.freezing import patching
+from dpaudit.laws.calling import Calls
+from dpaudit.neighbours import Pair
+from dpaudit.tracing.determined import (
+    SOME,
+    Outcome,
+    ReadOff,
+    are_distributed_alike,
+    learn,
+    runs_to_learn,
+)
+from dpaudit.tracing.draws import LawState, Meeting, draw_value
+from dpaudit.tracing.law import (
+    Key,
+    NoLawFound,
+    Profile,
+    TracedLaw,
+    TracedView,
+    joined,
+    same_outcome,
+    scales_of,
+    unlawful,
+)
+from dpaudit.tracing.lockstep import Trace, run_in_lockstep, trace
+from dpaudit.tracing.pending import NoLaw
+
+_LONGEST = 100_000  # noisy numbers of a run
+_CONFIRMING = 50  # further runs that show whether outputs tell noisy values
+_COMPARED = 150  # outputs of calls that are watched, and of others, of each dataset
+
+
+def read_law(
+    calling: Calls, pair: Pair[Any], rng: Generator
+) -> TracedLaw | TracedView | NoLawFound:
+    """Return a function with the law that is read from runs of it, or why there is none.
+
+    Where outputs do not determine the noisy values, these are all that is returned: their losses
+    are none of outputs.
+
+    Parameters
+    ----------
+    calling
+        The function, and how it is called.
+    pair
+        The datasets that are looked at.
+    rng
+        Of the noisy values of these runs.
+    """
+    with patching.patched(calling.function):
+        found = _read_watched(calling, pair, rng)
+    if not isinstance(found, _Watched):
+        return found
+    for data, outcomes in zip((pair.dataset, pair.neighbour), found.outcomes, strict=True):
+        with calling.generators(rng):
+            plain = [Outcome.of(calling.one(data, rng), None) for _ in outcomes]
+        if not are_distributed_alike(outcomes, plain):
+            return NoLawFound(reason="calls that are not watched return something else")
+    return found.view
+
+
+class _Watched(NamedTuple):
+    """Noisy values that outputs do not determine, and outputs of either dataset."""
+
+    view: TracedView
+    outcomes: tuple[list[Outcome], list[Outcome]]
+
+
+def _read_watched(
+    calling: Calls, pair: Pair[Any], rng: Generator
+) -> TracedLaw | _Watched | NoLawFound:
+    """Return a law, or what runs form, while every call is watched."""
+    located = _located(calling, pair, rng)
+    runs = _runs(calling, pair, rng, located, SOME)
+    if isinstance(runs, NoLawFound):
+        return runs
+    read_off = _read_off(runs)
+    missing = runs_to_learn(runs[0].outcome) - SOME if read_off is None and _are_alike(runs) else 0
+    further = _runs(calling, pair, rng, located, missing)
+    if isinstance(further, NoLawFound):
+        return further
+    runs += further
+    read_off = _read_off(runs) if further else read_off
+    confirming = _runs(calling, pair, rng, located, _CONFIRMING)
+    if isinstance(confirming, NoLawFound):
+        return confirming
+    runs += confirming
+    if read_off is not None and all(_is_told(one, read_off, runs[0]) for one in runs):
+        if (law := _law_of(calling, runs, read_off)) is not None:
+            return law
+    view = TracedView(*_profile([(one.own, one.other) for one in runs]))
+    sides = (pair.dataset, pair.neighbour)
+    one, other = ([_watched(calling, data, rng) for _ in range(_COMPARED)] for data in sides)
+    return _Watched(view, (one, other))
+
+
+def _runs(
+    calling: Calls, pair: Pair[Any], rng: Generator, located: Sequence[bool], count: int
+) -> list[_Learned] | NoLawFound:
+    """Return some runs on both sides, or why one has no law."""
+    runs = list[_Learned]()
+    while len(runs) < count:
+        run = _learning_run(calling, pair, rng, located)
+        if isinstance(run, NoLawFound):
+            return run
+        runs.append(run)
+    return runs
+
+
+def _are_alike(runs: Sequence[_Learned]) -> bool:
+    return all(one.keys == runs[0].keys for one in runs)
+
+
+def _read_off(runs: Sequence[_Learned]) -> ReadOff | None:
+    if not _are_alike(runs) or not len(runs[0].values):
+        return None
+    scales = np.min([scales_of(one.own.meetings) for one in runs], axis=0)
+    return learn([one.outcome for one in runs], [one.values for one in runs], scales)
+
+
+def _is_told(run: _Learned, read_off: ReadOff, first: _Learned) -> bool:
+    """Return whether the output of a run tells its noisy values, the same as in others."""
+    scales = scales_of(run.own.meetings)
+    return run.keys == first.keys and read_off.agrees(run.outcome, run.values, scales)
+
+
+def _law_of(calling: Calls, runs: Sequence[_Learned], read_off: ReadOff) -> TracedLaw | None:
+    """Return the law of runs, None where nothing of it can be checked."""
+    keys, profile = _profile([(one.own, one.other) for one in runs])
+    if all(kind == "public" for kind, _, _ in keys):
+        return None
+    return TracedLaw(calling, runs[0].keys, tuple(runs[0].own.located), read_off, profile)
+
+
+def _watched(calling: Calls, data: Any, rng: Generator) -> Outcome:
+    """Return the output of a run whose noisy values are drawn."""
+    state = LawState(int(rng.integers(2**63)), lambda meeting: draw_value(meeting, rng))
+    run = trace(state, calling.one, data).run
+    return Outcome.of(run.value, run.error)
+
+
+def _located(calling: Calls, pair: Pair[Any], rng: Generator) -> list[bool]:
+    """Return which calls of primitives are given a location that is not 0 on either dataset.
+
+    A run on either dataset alone shows it: a count that is 0 on one of them is a centre there, too.
+    """
+    found = list[bool]()
+    for data in (pair.dataset, pair.neighbour):
+        state = LawState(0, lambda meeting: draw_value(meeting, rng))
+        trace(state, calling.one, data)
+        longer = max(len(found), len(state.located))
+        sides = (one + [False] * (longer - len(one)) for one in (found, state.located))
+        found = [a or b for a, b in zip(*sides, strict=True)]
+    return found
+
+
+def _past_the_noise(own: Trace) -> NoLawFound:
+    reason = "data reach the output past the noise"
+    if own.look is not None:
+        reason += ", after a draw was looked at by itself"
+    return NoLawFound(reason=reason, place=own.look)
+
+
+class _Learned(NamedTuple):
+    """Two runs that saw the same noisy values, and the one output of both."""
+
+    own: Trace
+    other: Trace
+    outcome: Outcome
+    values: Array
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """What every further run agrees on."""
+        return tuple(one.key for one in self.own.meetings)
+
+
+def _learning_run(
+    calling: Calls, pair: Pair[Any], rng: Generator, located: Sequence[bool]
+) -> _Learned | NoLawFound:
+    """Return two runs, whose noisy values follow the law of either dataset in turn."""
+    drawn = list[Array]()
+
+    def decide(own: Meeting, other: Meeting) -> Array:
+        drawn.append(draw_value(own if len(drawn) % 2 else other, rng))
+        return drawn[-1]
+
+    data = pair.dataset, pair.neighbour
+    own, other = run_in_lockstep(calling.one, data, int(rng.integers(2**63)), decide, located)
+    if (reason := unlawful(own) or unlawful(other)) is not None:
+        return reason
+    if [a.key for a in own.meetings] != [a.key for a in other.meetings]:
+        return NoLawFound(reason="data decide where noise is added")
+    try:
+        outcome, another = (Outcome.of(each.run.value, None) for each in (own, other))
+    except NoLaw:
+        return NoLawFound(reason="the output holds a draw by itself")
+    if not same_outcome(outcome, another):
+        return _past_the_noise(own)
+    if not drawn:
+        return NoLawFound(reason="there is no noise")
+    if sum(value.size for value in drawn) > _LONGEST:
+        return NoLawFound(reason=f"there are more than {_LONGEST:,} noisy numbers")
+    return _Learned(own, other, outcome, joined(drawn))
+
+
+def _profile(runs: Sequence[tuple[Trace, Trace]]) -> tuple[tuple[Key, ...], tuple[Profile, ...]]:
+    """Return the noisy values of runs, in order, and each one's movement over these runs."""
+    found = dict[tuple[Key, int], list[tuple[Meeting, Meeting]]]()
+    for one, other in runs:
+        counts = Counter[Key]()
+        for both in zip(one.meetings, other.meetings, strict=True):
+            key = both[0].key
+            found.setdefault((key, counts[key]), []).append(both)
+            counts[key] += 1
+    keys = tuple(key for key, _ in found)
+    return keys, tuple(_profile_of(pairs) for pairs in found.values())
+
+
+def _profile_of(pairs: Sequence[tuple[Meeting, Meeting]]) -> Profile:
+    first = pairs[0][0].parameters
+    return Profile(
+        scale=min(float(a.law.scale(a.parameters).min(initial=np.inf)) for a, _ in pairs),
+        is_steady=all(_is_as_wide(first, one) for both in pairs for one in both),
+        moved=max(a.law.moved(a.parameters, b.parameters) for a, b in pairs),
+        divergence=float(np.mean([a.law.divergence(a.parameters, b.parameters) for a, b in pairs])),
+    )
+
+
+def _is_as_wide(first: Any, one: Meeting) -> bool:
+    return np.array_equal(one.law.scale(first), one.law.scale(one.parameters))
