@@ -29,7 +29,7 @@ from dpaudit.laws.code import Code, code_of
 from dpaudit.laws.isolated import Isolated
 from dpaudit.laws.observed import Reading
 from dpaudit.neighbours import Pair
-from dpaudit.neighbours.found import ADD_REMOVE_EDGE, Declared, declared_words
+from dpaudit.neighbours.found import OF_GRAPHS, Declared, declared_words
 from dpaudit.records import are_shown, fingerprint
 from dpaudit.refutation.certificate import Certificate
 from dpaudit.report.formatting import value_of
@@ -134,7 +134,7 @@ def _salt(code: Code, seed: int) -> bytes:
 def of_pair(pair: Pair[Any], salt: bytes) -> dict[str, Any]:
     """Return the two by salted hashes; as they are where records are shown and JSON holds them."""
     relation = pair.relation
-    checked = not isinstance(relation, Declared) or relation is ADD_REMOVE_EDGE
+    checked = not isinstance(relation, Declared) or relation in OF_GRAPHS
     stated: dict[str, Any] = {
         "salt": salt.hex(),
         "dataset": fingerprint(pair.dataset, salt),

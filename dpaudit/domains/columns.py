@@ -133,6 +133,36 @@ def varies(column: Column) -> bool:
     return column.missing or values_of(column) != 1
 
 
+def holds(column: Column, value: Any) -> bool:
+    """Return whether a column may hold a value.
+
+    Examples
+    --------
+    >>> holds(Integers(low=0, high=9), 4), holds(Integers(low=0, high=9), 4.5)
+    (True, False)
+    """
+    if value is None or value != value:
+        return column.missing
+    match column:
+        case Integers(low=low, high=high):
+            return bool(low <= value <= high and math.floor(value) == value)
+        case Numbers(low=low, high=high):
+            return bool(low <= value <= high)
+        case Categories(values=values):
+            return value in values
+        case Texts(longest=longest, alphabet=alphabet):
+            return isinstance(value, str) and len(value) <= longest and set(value) <= set(alphabet)
+        case Dates(first=first, last=last):
+            return isinstance(value, datetime.date) and first <= _day(value) <= last
+        case Booleans():
+            return value in (False, True)
+    return True
+
+
+def _day(value: datetime.date) -> datetime.date:
+    return value.date() if isinstance(value, datetime.datetime) else value
+
+
 @dataclass(frozen=True)
 class Schema:
     """The public domain of a table.

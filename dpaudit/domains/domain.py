@@ -14,9 +14,11 @@ import dpaudit._validate as check
 import dpaudit.domains.layouts as layouts
 from dpaudit.domains.around import layout_around
 from dpaudit.domains.columns import Categories, Column, Integers, Numbers, Schema
+from dpaudit.domains.graphs import Frame, by_edge, frame_of
 from dpaudit.domains.layouts import Layout
 from dpaudit.domains.special import first_value
 from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.neighbours.cells import are_graphs
 from dpaudit.neighbours.records import Bounds, records_of
 
 Form = Literal["array", "list", "table", "dicts", "value"]
@@ -60,7 +62,8 @@ class Domain:
         Datasets that say what records are, in place of everything else.
     around
         A dataset: others are of its kind and have as many records, and nobody says what else they
-        hold but by ``bounds`` (here also by column) and ``missing``.
+        hold but by ``bounds`` (here also by column) and ``missing``. Of a graph of networkx they
+        are the graphs on its nodes.
     of_records
         Whether ends and categories are those of somebody's records: then none is shown.
 
@@ -146,6 +149,8 @@ class Domain:
         if self.nodes is not None and said:
             raise InvalidArgument(said[0], Shown("a value"), "nothing beside nodes")
         other = [one for one in said if one not in ("bounds", "records")]
+        if self.bounds is not None and are_graphs(self.around):
+            raise InvalidArgument("bounds", Shown("a value"), "nothing beside a graph")
         if self.around is not None and other:
             raise InvalidArgument(other[0], Shown("a value"), "nothing beside around")
         if self.form == "value":
@@ -221,14 +226,21 @@ class Domain:
     @cached_property
     def layout(self) -> Layout:
         """The columns, and what makes a dataset of records."""
-        if self.nodes is not None:
-            return layouts.graph(self.nodes)
+        if self.frame is not None:
+            return by_edge(self.frame)
         if self.around is not None:
             return layout_around(self.around, self.bounds, missing=self.missing)
         if self.examples:
             return layouts.of_examples(self.examples)
         found = self._records()
         return found if self.users is None else layouts.of_users(found)
+
+    @property
+    def frame(self) -> Frame | None:
+        """What all graphs have in common, of a domain of graphs."""
+        if self.nodes is not None:
+            return Frame(self.nodes)
+        return frame_of(self.around) if are_graphs(self.around) else None
 
     @property
     def start(self) -> layouts.Start:

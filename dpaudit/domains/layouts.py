@@ -1,4 +1,4 @@
-"""How units become a dataset: an array, a list, a table, features with labels, a graph.
+"""How units become a dataset: an array, a list, a table, features with labels.
 
 A *unit* is what one neighbour has and the other lacks or has otherwise: a record, an edge, or the
 records of one user. It is a tuple of records, and a record is a tuple of cells, one a column.
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from itertools import chain, combinations
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -35,11 +35,17 @@ class Start:
         Of each column of numbers: the least and the greatest that records hold.
     is_stated
         Of each column, whether somebody says what it may hold.
+    tells
+        Whether all that is made beside it tells something of it, such as the names of its nodes.
+    order
+        Of a graph: units that may matter most, first.
     """
 
     units: tuple[Unit, ...]
     ranges: tuple[Ends | None, ...]
     is_stated: tuple[bool, ...]
+    tells: bool = False
+    order: tuple[int, ...] = ()
 
     @property
     def is_of_bounds(self) -> bool:
@@ -64,6 +70,10 @@ class Layout:
     start
         The dataset that somebody has, if records are like those of one; then ``build`` takes the
         place of a unit that a neighbour lacks as well, so that rows keep their labels.
+    further
+        Datasets that are worth a try besides those of few different units.
+    beside
+        Returns units that are worth a try in a place of a dataset, where that depends on others.
     """
 
     names: tuple[Any, ...]
@@ -72,6 +82,8 @@ class Layout:
     labels: int | None = None
     norm: float | None = None
     start: Start | None = None
+    further: tuple[tuple[Unit, ...], ...] = ()
+    beside: Callable[[Sequence[Unit], int], Sequence[Unit]] | None = None
 
     def allowed(self, record: Record) -> Record:
         """Return a record of at most the largest length: a longer one is made shorter."""
@@ -191,20 +203,12 @@ def of_users(records: Layout, name: Any = USER) -> Layout:
     return Layout(records.names, records.columns, build, norm=records.norm)
 
 
-def graph(nodes: int) -> Layout:
-    """Return the layout of a graph of networkx on so many nodes; a unit is whether an edge is."""
-    places = list(combinations(range(nodes), 2))
-
-    def build(units: Sequence[Unit]) -> Any:
-        import networkx
-
-        made = networkx.Graph()
-        made.add_nodes_from(range(nodes))
-        there = zip(places, _records(units), strict=True)
-        made.add_edges_from(edge for edge, (is_there,) in there if is_there)
-        return made
-
-    return Layout(("edge",), (Booleans(),), build)
+def of_user(layout: Layout, user: str | None) -> Layout:
+    """Return a layout whose column of users has the name that a relation gives it."""
+    if user is None or user == USER:
+        return layout
+    build = layout.build
+    return replace(layout, build=lambda units: build(units).rename(columns={USER: user}))
 
 
 def of_examples(examples: Sequence[Any]) -> Layout:

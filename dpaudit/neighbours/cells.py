@@ -338,17 +338,40 @@ def differ_in_one_edge(dataset: Any, neighbour: Any) -> bool:
     return True
 
 
+def differ_in_one_node(dataset: Any, neighbour: Any) -> bool:
+    """Return that two graphs have the same nodes, and differ at one of them and its edges alone."""
+    if not are_graphs(dataset, neighbour):
+        expected = "two graphs, with nodes and edges as networkx has them"
+        raise InvalidArgument("pair", Shown("something else"), expected)
+    (edges, nodes), (others, other_nodes) = (_parts(one) for one in (dataset, neighbour))
+    same_kind = dataset.is_directed() == neighbour.is_directed()
+    if nodes.keys() != other_nodes.keys() or not same_kind:
+        expected = "graphs of the same nodes, and of one kind"
+        raise InvalidArgument("pair", Shown("other nodes"), expected)
+    changes: list[frozenset[Any]] = [
+        frozenset(ends) for ends in {*edges, *others} if edges.get(ends) != others.get(ends)
+    ]
+    changes += [frozenset({node}) for node in nodes if nodes[node] != other_nodes[node]]
+    if not changes or not frozenset.intersection(*changes):
+        given = "changes that share no node" if changes else "the same graph twice"
+        raise InvalidArgument("pair", Shown(given), "graphs that differ at the edges of one node")
+    return True
+
+
 def are_graphs(*given: Any) -> bool:
     """Return whether all are graphs, as networkx has them."""
     return all(hasattr(one, "edges") and hasattr(one, "nodes") for one in given)
 
 
-def _parts(graph: Any) -> tuple[dict[Hashable, Hashable], dict[Hashable, Hashable]]:
+_Ends = tuple[Any, ...] | frozenset[Any]  # of an edge
+
+
+def _parts(graph: Any) -> tuple[dict[_Ends, Hashable], dict[Hashable, Hashable]]:
     """Return what stands at every edge, and at every node."""
     directed = bool(graph.is_directed())
-    edges: dict[Hashable, Hashable] = {}
+    edges: dict[_Ends, Hashable] = {}
     for *edge, data in graph.edges(data=True):
-        ends: Hashable = tuple(edge[:2]) if directed else frozenset(edge[:2])
+        ends: _Ends = tuple(edge[:2]) if directed else frozenset(edge[:2])
         several = edges.get(ends, ())
         edges[ends] = (*several, value_key(data)) if isinstance(several, tuple) else several
     return edges, {node: value_key(data) for node, data in graph.nodes(data=True)}

@@ -12,6 +12,7 @@ from dpaudit.neighbours.cells import (
     are_graphs,
     cells,
     differ_in_one_edge,
+    differ_in_one_node,
     surplus,
     user_records,
 )
@@ -100,7 +101,7 @@ def chosen_relation(given: Relation | str | Callable[[Any, Any], Any] | None) ->
     if callable(given):
         name = getattr(given, "__name__", type(given).__name__)
         return Declared(name, f"neighbours as the caller's {name} checks", _never, given)
-    return ADD_REMOVE_EDGE if given == ADD_REMOVE_EDGE.name else _named(given)
+    return next((one for one in OF_GRAPHS if one.name == given), None) or _named(given)
 
 
 def _named(given: str) -> Relation:
@@ -110,7 +111,7 @@ def _named(given: str) -> Relation:
     except UnknownName as error:
         if error.kind != "relation":
             raise
-        further = (ADD_REMOVE_EDGE.name, *_WITH_WORDS)
+        further = (*(one.name for one in OF_GRAPHS), *_WITH_WORDS)
         raise UnknownName("relation", given, [*error.known, *further]) from None
 
 
@@ -137,6 +138,12 @@ def _never(*_: Any) -> int:
 ADD_REMOVE_EDGE = Declared(
     "add-remove-edge", "one graph has one edge more than the other", _never, differ_in_one_edge
 )
+
+
+REPLACE_NODE = Declared(
+    "replace-node", "the edges of one node of a graph are replaced", _never, differ_in_one_node
+)
+OF_GRAPHS = (ADD_REMOVE_EDGE, REPLACE_NODE)
 
 
 class FoundPair(NamedTuple):

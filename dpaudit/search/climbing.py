@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.random import Generator
 
-from dpaudit.domains.columns import Integers, Numbers
+from dpaudit.domains.columns import Booleans, Integers, Numbers
 from dpaudit.domains.layouts import Unit
 from dpaudit.search.showing import Shown
 from dpaudit.search.space import Place, Space
@@ -57,7 +57,8 @@ def _steps(space: Space, at: Place, some: Sequence[Unit], rng: Generator) -> Ite
     """Yield pairs near one: other sizes, groups, one unit at a time, another neighbour."""
     yield from _sizes(space, at)
     yield from _groups(at, some, rng)
-    for new in space.replacements(at.units[at.place], [*some[:_TRIED], *_near(space, at.new)]):
+    special = [*space.beside(at.units, at.place), *some[:_TRIED]]
+    for new in space.replacements(at.units[at.place], [*special, *_near(space, at.new)]):
         yield at._replace(new=new)
     for place in range(len(at.units)):
         for unit in (*some[:_TRIED], *_near(space, at.units[place])):
@@ -110,6 +111,8 @@ def _near(space: Space, unit: Unit | None) -> Iterator[Unit]:
 
 
 def _stepped(cell: Any, column: Any) -> Iterator[Any]:
+    if isinstance(column, Booleans) and isinstance(cell, bool):
+        yield not cell
     if not isinstance(column, Integers | Numbers) or cell is None or cell != cell:
         return
     for step in _STEPS:

@@ -138,6 +138,9 @@ def of_old(space: Space, rng: Generator) -> Iterator[Edit]:
     start = space.layout.start
     if start is None:
         return
+    if space.is_of_graphs:
+        yield from _of_graph(space, start)
+        return
     rows = [record for (record,) in start.units]
     numeric = [isinstance(column, _NUMBERS) for column in space.layout.columns]
     keys = () if space.removes else [value_key(unit) for unit in start.units]
@@ -156,10 +159,23 @@ def of_old(space: Space, rng: Generator) -> Iterator[Edit]:
         yield Edit("a record removed", Place(start.units, place, None))
 
 
+def _of_graph(space: Space, start: Start) -> Iterator[Edit]:
+    """Yield edits of a graph: an edge is added or removed, or a node has all edges or none."""
+    words = ("a node left without edges", "a node joined to all others")
+    for place in start.order:
+        if made := space.beside(start.units, place):
+            for word, unit in zip(words, made, strict=True):
+                yield Edit(word, Place(start.units, place, unit))
+            continue
+        ((is_there,),) = start.units[place]
+        word = "an edge removed" if is_there else "an edge added"
+        yield Edit(word, Place(start.units, place, ((not is_there,),)))
+
+
 def of_new(space: Space, rng: Generator) -> Iterator[Edit]:
     """Yield edits by which there is a record that was not there."""
     start = space.layout.start
-    if start is None:
+    if start is None or space.is_of_graphs:
         return
     place = int(rng.integers(len(start.units)))
     (base,) = start.units[place]

@@ -101,6 +101,7 @@ def sizes(space: Space) -> list[int]:
 def datasets(space: Space, some: list[Unit], rng: Generator) -> Iterator[tuple[Unit, ...]]:
     """Yield datasets, those first that were given: of one value, of two, of all, at random."""
     yield from (one[: space.sizes[1]] for one in space.starts)
+    yield from space.layout.further
     ends = some[:_COMBINED]
     for size in sizes(space):
         yield from ((one,) * size for one in ends)
@@ -190,7 +191,8 @@ def places(
     for place in dict.fromkeys((*_odd(dataset), number % max(1, size), 0, size // 2, size - 1)):
         if 0 <= place < size:
             opposite = [_opposite(space, dataset[place])] if len(space.special) > 1 else []
-            for new in space.replacements(dataset[place], [*opposite, *some]):
+            first = [*space.beside(dataset, place), *opposite]
+            for new in space.replacements(dataset[place], [*first, *some]):
                 key = (place, value_key(new))
                 if key not in seen:
                     seen.add(key)

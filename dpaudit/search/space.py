@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
 from itertools import chain
 from typing import Any, NamedTuple
 
-from dpaudit.domains.columns import (
-    Booleans,
-    Categories,
-    Column,
-    Dates,
-    Integers,
-    Numbers,
-    Seen,
-    Texts,
-)
+from dpaudit.domains.columns import Column, Seen, holds
 from dpaudit.domains.domain import Domain
-from dpaudit.domains.layouts import USER, Layout, Record, Unit
+from dpaudit.domains.graphs import Frame, by_edge, by_node, frame_beside
+from dpaudit.domains.layouts import USER, Layout, Record, Unit, of_user
 from dpaudit.domains.special import special_values
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.neighbours.cells import value_key
-from dpaudit.neighbours.found import Declared, chosen_relation
+from dpaudit.neighbours.found import OF_GRAPHS, REPLACE_NODE, Declared, chosen_relation
 from dpaudit.neighbours.metrics import Metric
 from dpaudit.neighbours.records import Ends, is_missing, records_of
 from dpaudit.neighbours.tables import Pair, Relation
 
-_REPLACING = ("replace-record", "replace-user", "replace-cell", "replace-label", "add-remove-edge")
+_OF_GRAPHS = tuple(one.name for one in OF_GRAPHS)
+_WHOLE = ("replace-record", "replace-user", *_OF_GRAPHS)  # any unit may stand in another's place
+_REPLACING = (*_WHOLE, "replace-cell", "replace-label")
 _REMOVING = ("add-remove-record", "add-remove-user")
 RELATIONS = (*_REPLACING, *_REMOVING)
 
@@ -93,10 +85,15 @@ class Space:
         return self.relation.name in _REMOVING
 
     @property
+    def is_of_graphs(self) -> bool:
+        """Whether datasets are graphs."""
+        return self.relation.name in _OF_GRAPHS
+
+    @property
     def is_stated(self) -> bool:
         """Whether special values follow from what somebody states, and from no record."""
         start = self.layout.start
-        return start is not None and start.is_of_bounds
+        return start is not None and start.is_of_bounds and not start.tells
 
     def is_nobodys(self, place: Place) -> bool:
         """Whether a pair holds no value that follows from records of somebody."""
@@ -149,12 +146,17 @@ class Space:
             return
         name = self.relation.name
         for other in others:
-            if name in ("replace-record", "replace-user", "add-remove-edge"):
+            if name in _WHOLE:
                 made = other
             else:
                 made = self._with_one_cell(unit, other)
             if value_key(made) != value_key(unit):
                 yield made
+
+    def beside(self, dataset: Sequence[Unit], place: int) -> Sequence[Unit]:
+        """Return units that are worth a try in a place because of what stands in the others."""
+        made = self.layout.beside
+        return () if made is None else made(dataset, place)
 
     def _with_one_cell(self, unit: Unit, other: Unit) -> Unit:
         """Return a unit with one cell of another: the first that differs and may."""
@@ -220,8 +222,10 @@ def space_of(
         The dataset is not of the domain, or no neighbours can be made under the relation.
     """
     named = _relation(domain, relation)
+    if (frame := domain.frame) is not None:
+        return _space_of_graphs(frame, named, dataset)
     user = named.user if isinstance(named, Declared) else None
-    layout, starts = _of_user(domain.layout, user), [_units(one) for one in domain.examples]
+    layout, starts = of_user(domain.layout, user), [_units(one) for one in domain.examples]
     if layout.start is not None:
         starts = [layout.start.units]
     if dataset is not None:
@@ -238,6 +242,17 @@ def space_of(
         bool(starts) or domain.of_records,
         _plain(layout, special, written),
     )
+
+
+def _space_of_graphs(frame: Frame, relation: Relation, dataset: Any) -> Space:
+    """Return where pairs of graphs are looked for: that is given, or among all on some nodes."""
+    if dataset is not None:
+        frame = frame_beside(frame.count, dataset)
+    layout = (by_node if relation == REPLACE_NODE else by_edge)(frame)
+    size = frame.count if relation == REPLACE_NODE else len(frame.ends)
+    starts = () if layout.start is None else (layout.start.units,)
+    special = tuple(tuple(special_values(column, ())) for column in layout.columns)
+    return Space(layout, (size, size), relation, starts, special, is_of_records=bool(starts))
 
 
 def _plain(
@@ -294,9 +309,9 @@ def _relation(domain: Domain, given: Relation | str) -> Relation:
     named = chosen_relation(given)
     if named is None or named.name not in RELATIONS:
         raise InvalidArgument("relation", given, f"one of {', '.join(RELATIONS)}, with a domain")
-    of_edges, of_users = named.name.endswith("edge"), named.name.endswith("user")
-    if of_edges != (domain.nodes is not None):
-        expected = "add-remove-edge for graphs (nodes=), and for nothing else"
+    of_graphs, of_users = named.name in _OF_GRAPHS, named.name.endswith("user")
+    if of_graphs != (domain.frame is not None):
+        expected = f"{' or '.join(_OF_GRAPHS)} for graphs (nodes=), and for nothing else"
         raise InvalidArgument("relation", named.name, expected)
     if of_users != (domain.users is not None):
         expected = (
@@ -312,14 +327,6 @@ def _relation(domain: Domain, given: Relation | str) -> Relation:
 def _units(dataset: Any) -> tuple[Unit, ...]:
     """Return the records of a dataset as units of one."""
     return tuple((tuple(row),) for row in records_of(dataset).rows)
-
-
-def _of_user(layout: Layout, user: str | None) -> Layout:
-    """Return a layout whose column of users has the name that a relation gives it."""
-    if user is None or user == USER:
-        return layout
-    build = layout.build
-    return replace(layout, build=lambda units: build(units).rename(columns={USER: user}))
 
 
 def _by_user(dataset: Any, user: str, most: int, names: Sequence[Any]) -> tuple[Unit, ...]:
@@ -344,8 +351,6 @@ def _checked(
     domain: Domain, layout: Layout, dataset: Any, user: str | None = None
 ) -> tuple[Unit, ...]:
     """Return a dataset as units, or refuse one that is not of the domain."""
-    if domain.nodes is not None:
-        raise InvalidArgument("dataset", Shown("a value"), "none, with a domain of its own kind")
     if domain.users is not None:
         units = _by_user(dataset, user or USER, domain.users, layout.names)
     else:
@@ -369,33 +374,3 @@ def _checked(
 
 def _transposed(units: Sequence[Unit]) -> Iterator[tuple[Any, ...]]:
     return zip(*(record for unit in units for record in unit), strict=True)
-
-
-def holds(column: Column, value: Any) -> bool:
-    """Return whether a column may hold a value.
-
-    Examples
-    --------
-    >>> holds(Integers(low=0, high=9), 4), holds(Integers(low=0, high=9), 4.5)
-    (True, False)
-    """
-    if value is None or value != value:
-        return column.missing
-    match column:
-        case Integers(low=low, high=high):
-            return bool(low <= value <= high and math.floor(value) == value)
-        case Numbers(low=low, high=high):
-            return bool(low <= value <= high)
-        case Categories(values=values):
-            return value in values
-        case Texts(longest=longest, alphabet=alphabet):
-            return isinstance(value, str) and len(value) <= longest and set(value) <= set(alphabet)
-        case Dates(first=first, last=last):
-            return isinstance(value, date) and first <= _day(value) <= last
-        case Booleans():
-            return value in (False, True)
-    return True
-
-
-def _day(value: date) -> date:
-    return value.date() if isinstance(value, datetime) else value

@@ -211,7 +211,14 @@ def test_integers_that_one_double_stands_for_are_not_equal_in_columns_of_two_typ
 
 
 @pytest.mark.parametrize(
-    "named", ["add-remove-edge", "add-remove-user: COLUMN", "metric: DISTANCE", "replace-record"]
+    "named",
+    [
+        "add-remove-edge",
+        "replace-node",
+        "add-remove-user: COLUMN",
+        "metric: DISTANCE",
+        "replace-record",
+    ],
 )
 def test_an_unknown_relation_lists_all_that_there_are(named):
     with pytest.raises(UnknownName) as raised:

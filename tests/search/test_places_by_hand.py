@@ -10,6 +10,7 @@ import pytest
 
 from dpaudit import Domain
 from dpaudit.domains import Integers, Numbers
+from dpaudit.domains.columns import holds
 from dpaudit.neighbours import metric
 from dpaudit.search import apart, climbing, making, shrinking
 from dpaudit.search.apart import Range
@@ -17,7 +18,7 @@ from dpaudit.search.edits import candidates, domain_around, of_new
 from dpaudit.search.norms import norm_of
 from dpaudit.search.sensitivity import moved_between, sensitivity
 from dpaudit.search.showing import Shown
-from dpaudit.search.space import Place, holds, space_apart, space_of
+from dpaudit.search.space import Place, space_apart, space_of
 
 A, B, C, D = (((float(n),),) for n in range(4))
 

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from dpaudit.domains import Booleans, Categories, Dates, Domain, Integers, Numbers, Texts
+from dpaudit.domains.columns import holds
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import Pair
 from dpaudit.search.constants import constants_of
 from dpaudit.search.engine import search
-from dpaudit.search.space import holds, space_of
+from dpaudit.search.space import space_of
 
 UNIT = Domain(bounds=(0, 1), records=6)
 DAYS, TEXTS, FLAGS = (
