@@ -34,11 +34,12 @@ class Meeting:
 
 @dataclass
 class Comparison:
-    """A value with noise compared with another: what they differ by without any noise.
+    """A value with noise compared with another: what they differ by, and that without any noise.
 
     ``terms`` are the numbers of the calls whose noise is in the difference, and what it is times.
     """
 
+    difference: Any
     centre: Any
     terms: tuple[tuple[int, Any], ...]
 
@@ -88,10 +89,10 @@ class Call:
         if len(self.meetings) < MOST_MEETINGS:
             self.meetings.append(Meeting(place(), np.array(centre, dtype=float), factor))
 
-    def compare(self, centre: Any, terms: tuple[tuple[int, Any], ...]) -> None:
+    def compare(self, comparison: Comparison) -> None:
         """Note that a value with the noise was compared with another."""
         if len(self.comparisons) < MOST_MEETINGS:
-            self.comparisons.append(Comparison(np.array(centre, dtype=float), terms))
+            self.comparisons.append(comparison)
 
 
 def frames() -> list[str]:
@@ -193,16 +194,24 @@ def followed(ufunc: Any, inputs: tuple[Any, ...], result: Any) -> Any:
 def note_comparison(inputs: tuple[Any, ...]) -> None:
     """Note that two numbers are compared of which one is noise, or has some."""
     noisy = [one for one in inputs if isinstance(one, Noisy | NoisyArray) and one.call is not None]
-    if not noisy or not all(np.asarray(plain(one)).dtype.kind in "biuf" for one in inputs):
+    sides = [np.asarray(plain(one)) for one in inputs]
+    if not noisy or not all(side.dtype.kind in "biuf" for side in sides):
         return
-    sides = [one.centre if any(one is its for its in noisy) else plain(one) for one in inputs]
+    centres = [
+        one.centre if any(one is its for its in noisy) else side
+        for one, side in zip(inputs, sides)  # noqa: B905
+    ]
     terms = tuple(
         (one.call.index, one.factor if one is inputs[0] else -one.factor)
         for one in noisy
         if one.call is not None
     )
     if (call := noisy[0].call) is not None:
-        call.compare(np.subtract(*(np.asarray(side, float) for side in sides)), terms)
+        call.compare(Comparison(_apart(*sides), _apart(*centres), terms))
+
+
+def _apart(one: Any, other: Any) -> Any:
+    return np.subtract(np.asarray(one, float), np.asarray(other, float))
 
 
 def remembering(value: Any, call: Call, centre: Any, factor: Any = 1.0) -> Any:

@@ -4,13 +4,15 @@ A sparse vector answers a query by whether it, with noise, is above a limit with
 the noise gets out, and all comparisons of a limit have its noise, so how far one of them moved says
 little: what tells most is a query that rises while another falls. So it is the loss that all the
 answers together could certify that counts: their law is computed from what was compared and which
-noise was in it. Noise in several comparisons takes a number of values, given one of which those are
+noise was in it. After which answer the code stops is seen of runs that compare less than others.
+Noise in several comparisons takes a number of values, given one of which those are
 independent. Other laws than the normal one are taken for Laplace's, which they resemble.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -44,6 +46,43 @@ class Answer(NamedTuple):
 
     centre: float
     weights: dict[Draw, float]
+    is_above: bool = True
+
+
+class End(NamedTuple):
+    """The answer after which code compares no more: the so manieth that is above, or is not."""
+
+    is_above: bool
+    number: int
+
+    def of(self, answers: Array) -> Array:
+        """Return which answers are given, shape ``(R, k)`` as theirs."""
+        alike = answers == self.is_above
+        return np.asarray(np.cumsum(alike, axis=1) - alike < self.number)
+
+
+@dataclass
+class Comparisons:
+    """What runs compared so far: how much at most, and after which answer they stopped, if any."""
+
+    longest: int = 0
+    end: End | None = None
+    is_certain: bool = True
+
+    def note(self, run: Run) -> None:
+        """Note how far a run went on."""
+        above = [one.is_above for one in answers_of(run)]
+        if above and len(above) < self.longest and self.end is None:
+            self.end = End(above[-1], above.count(above[-1]))
+        self.longest = max(self.longest, len(above))
+        if self.end is not None and not self.end.of(np.array([above]))[0].all():
+            self.is_certain = False  # it went on after such an answer
+
+    def size(self, run: Run, output: Output, other: Run) -> tuple[float, float] | None:
+        """Return what `comparison_size` does, for code that stops as it was seen to."""
+        for one in (run, other):
+            self.note(one)
+        return comparison_size(run, output, other, self.end if self.is_certain else None)
 
 
 def answers_of(run: Run) -> list[Answer]:
@@ -59,6 +98,7 @@ def answers_of(run: Run) -> list[Answer]:
 
 def _answers(run: Run, one: Comparison) -> Iterator[Answer]:
     centres = np.atleast_1d(np.asarray(one.centre, float))
+    above = np.broadcast_to(one.difference, centres.shape) > 0
     weights: list[dict[Draw, float]] = [{} for _ in range(centres.size)]
     for index, factor in one.terms:
         call = run.calls[index]
@@ -72,11 +112,14 @@ def _answers(run: Run, one: Comparison) -> Iterator[Answer]:
             draw = Draw(index, int(entry), call.kind == "normal")
             weights[n][draw] = weights[n].get(draw, 0.0) + float(each)
     yield from (
-        Answer(float(centre), held) for centre, held in zip(centres.flat, weights, strict=True)
+        Answer(float(centre), held, bool(is_above))
+        for centre, held, is_above in zip(centres.flat, weights, above.flat, strict=True)
     )
 
 
-def comparison_size(run: Run, output: Output, other: Run) -> tuple[float, float] | None:
+def comparison_size(
+    run: Run, output: Output, other: Run, end: End | None = None
+) -> tuple[float, float] | None:
     """Return how well comparisons tell two runs apart, and how far one moved, in scales.
 
     None where an output holds more than answers: numbers that are not whole, or where the runs did
@@ -89,7 +132,8 @@ def comparison_size(run: Run, output: Output, other: Run) -> tuple[float, float]
     if not both:
         return None
     moved = max(_moved(*pair) for pair in both)
-    loss = certifiable_loss(*([pair[side] for pair in both] for side in (0, 1))) if moved else 0.0
+    sides = [[pair[side] for pair in both] for side in (0, 1)]
+    loss = certifiable_loss(sides[0], sides[1], end) if moved else 0.0
     return loss + _OF_MOVEMENT * moved, moved
 
 
@@ -103,8 +147,10 @@ def _moved(one: Answer, other: Answer) -> float:
     return abs(one.centre - other.centre) / unit if unit else 0.0
 
 
-def certifiable_loss(here: list[Answer], there: list[Answer]) -> float:
+def certifiable_loss(here: list[Answer], there: list[Answer], end: End | None = None) -> float:
     """Return the loss that all answers together would certify of two datasets; 0 if none.
+
+    Those after an end count nothing.
 
     Examples
     --------
@@ -118,7 +164,8 @@ def certifiable_loss(here: list[Answer], there: list[Answer]) -> float:
     order = _order(here)
     sides = [_chances(answers, order) for answers in (here, there)]
     seen = np.concatenate([_drawn(chances, n) for n, chances in enumerate(sides)])
-    laws = [_log_law(chances, seen) for chances in sides]
+    given = np.ones_like(seen) if end is None else end.of(seen)
+    laws = [_log_law(chances, seen, given) for chances in sides]
     shares = np.logaddexp(*laws) - np.log(2) + np.log(len(seen))
     return loss_of_sets(*(law - shares for law in laws))
 
@@ -168,7 +215,8 @@ def _drawn(chances: Array, side: int) -> Array:
     return np.concatenate([rng.random(chances.shape) < chances for _ in range(_EACH)])
 
 
-def _log_law(chances: Array, answers: Array) -> Array:
-    """Return the logarithm of the probability of answers, shape ``(R,)``."""
-    given = answers @ np.log(chances).T + (1.0 - answers) @ np.log1p(-chances).T
-    return np.asarray(logsumexp(given, axis=1) - np.log(len(chances)))
+def _log_law(chances: Array, answers: Array, given: Array) -> Array:
+    """Return the logarithm of the probability of the answers that are given, shape ``(R,)``."""
+    above, below = (np.where(given, one, 0.0) for one in (answers, 1.0 - answers))
+    law = above @ np.log(chances).T + below @ np.log1p(-chances).T
+    return np.asarray(logsumexp(law, axis=1) - np.log(len(chances)))

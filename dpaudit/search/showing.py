@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -28,7 +28,7 @@ from dpaudit.freezing.patching import patched
 from dpaudit.freezing.recorder import Run
 from dpaudit.freezing.tracked import Call
 from dpaudit.search.choices import choice_size
-from dpaudit.search.comparisons import comparison_size
+from dpaudit.search.comparisons import Comparisons
 from dpaudit.search.invariants import Invariants, invariants_of, outputs_for
 
 Function = Callable[[Any, Any], Any]
@@ -93,6 +93,7 @@ class Showing:
     is_blind: bool | None = None
     invariants: Invariants | None = None
     farthest: float = _CERTAIN
+    comparisons: Comparisons = field(default_factory=Comparisons)
 
     @property
     def is_over(self) -> bool:
@@ -107,6 +108,7 @@ class Showing:
     def first(self, dataset: Any) -> First:
         """Return what runs with two noises show of a dataset."""
         run, other = (self.run(dataset, noise) for noise in _NOISES)
+        self.comparisons.note(other)
         one, then = _output(run), _output(other)
         if self.is_blind is None and not run.error:
             self.is_blind = not _same(one, _output(self.run(dataset)))
@@ -162,7 +164,7 @@ class Showing:
             return self._of_structure(first, neighbour, there)
         if self.is_blind:
             return self._by_outputs(first.dataset, neighbour)
-        chosen = _size_of_choice(first, there)
+        chosen = self._size_of_choice(first, there)
         size, moved = chosen or (movement(first.run, there),) * 2
         if _same(first.output, output):
             return Shown(size, "movement", moved) if size else NOTHING
@@ -189,9 +191,16 @@ class Showing:
             there.add(_output(self.run(neighbour, noise)).structure)
         if not here & there:
             return Shown(_BEYOND["structure"], "structure")
-        if (chosen := _size_of_choice(first, run)) is not None:
+        if (chosen := self._size_of_choice(first, run)) is not None:
             return Shown(chosen[0], "movement", chosen[1]) if chosen[0] else NOTHING
         return Shown(_BEYOND["raw"] / 2, "structure")
+
+    def _size_of_choice(self, first: First, there: Run) -> tuple[float, float] | None:
+        """Return how well a choice tells runs apart, and how far it moved; None if it is none."""
+        sizes = (
+            one(first.run, first.output, there) for one in (choice_size, self.comparisons.size)
+        )
+        return max((size for size in sizes if size is not None), default=None)
 
     def _raw(self, first: First, neighbour: Any, output: Output) -> float | None:
         """Return how large a share of a value moved that no noise reaches; None if none did."""
@@ -236,12 +245,6 @@ def showing(
     warns, raises = "warnings" in observed, "exceptions" in observed
     with patched(call, function):
         yield Showing(call=call, most=most, warns=warns, raises=raises)
-
-
-def _size_of_choice(first: First, there: Run) -> tuple[float, float] | None:
-    """Return how well a choice tells two runs apart, and how far it moved; None if it is none."""
-    sizes = (one(first.run, first.output, there) for one in (choice_size, comparison_size))
-    return max((size for size in sizes if size is not None), default=None)
 
 
 def _output(run: Run) -> Output:

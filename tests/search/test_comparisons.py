@@ -14,7 +14,9 @@ from dpaudit.freezing.patching import patched
 from dpaudit.laws.isolated import Isolation
 from dpaudit.search.comparisons import (
     Answer,
+    Comparisons,
     Draw,
+    End,
     answers_of,
     certifiable_loss,
     comparison_size,
@@ -135,6 +137,39 @@ def test_one_that_rises_and_one_that_falls_tell_more_than_two_that_rise():
     assert apart[0] > 4
     assert together[0] < 0.6
     assert size_of(release, [0.0, 1.0], [0.0, 1.0]) == (0.0, 0.0)
+
+
+def stopped(x, rng, limit_scale=2.0):
+    limit, found = rng.laplace(scale=limit_scale), []
+    for one in x.tolist():
+        found.append(bool(one >= limit))
+        if found[-1]:
+            break
+    return found
+
+
+def test_an_end_is_seen_of_runs_and_what_comes_after_it_tells_nothing():
+    seen = Comparisons()
+    for run in runs_of(stopped, np.full(4, -99.0), np.array([-99.0, 99.0, -99.0, -99.0])):
+        seen.note(run)
+    assert (seen.longest, seen.end, seen.is_certain) == (4, End(False, 1), True)
+    falls, rises = ([2.0, 0.0], [1.0, 1.0]), ([0.0, 2.0], [1.0, 1.0])
+    limit = Draw(0, 0, False)
+    for (one, other), least, most in ((falls, 0.2, 1.0), (rises, 4.0, 7.0)):
+        sides = [[Answer(-centre, {limit: 2.0}) for centre in side] for side in (one, other)]
+        assert least < certifiable_loss(*sides, End(False, 1)) < most
+        assert certifiable_loss(*sides) > 4.0
+
+
+def test_code_that_goes_on_after_such_an_answer_has_no_end():
+    def release(x, rng):
+        limit = rng.laplace()
+        return [bool(one >= limit) for one in x.tolist()]
+
+    seen = Comparisons()
+    for x in ([-99.0] * 4, [-99.0, 99.0], [99.0, -99.0, -99.0]):
+        seen.note(*runs_of(release, np.array(x)))
+    assert not seen.is_certain
 
 
 def test_noise_on_both_sides_of_a_comparison_cancels():
