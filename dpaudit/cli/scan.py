@@ -250,7 +250,7 @@ def _show(result: ScanResult, said: Sequence[str], *, as_json: bool) -> None:
     _show_findings(
         "Refuted under a relation that the documentation does not claim", result.information
     )
-    for note in (*result.unreached, *result.notes):
+    for note in result.remarks:
         shown.print(f"Note: {note}", soft_wrap=True)
     for line in (*said, _closing(result)):
         shown.print(line, soft_wrap=True)

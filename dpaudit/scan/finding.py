@@ -197,6 +197,19 @@ class Checked(Document):
         return self.documented or self.claimed.relation is None
 
 
+class FailedSearch(Document):
+    """A search for the worst pair that failed: pairs of the card's data alone were looked at."""
+
+    subject: str
+    setting: int = Field(description="Which of the subject's, from 0.")
+    why: str = Field(description="What the search, or the process that it asks, says.")
+
+    @property
+    def words(self) -> str:
+        """All of it, in a sentence."""
+        return f"{self.subject}: the search for pairs of setting {self.setting} failed: {self.why}"
+
+
 class FloatingCheck(Document):
     """One corner of numbers of one additive subject under one relation, over all its settings."""
 
@@ -268,6 +281,14 @@ class ScanResult(Document):
         default=[], description="What there was no time for; it tells nothing of what was seen."
     )
     notes: list[str]
+    failed_searches: list[FailedSearch] = Field(
+        default=[], description="Of settings whose pairs no search looked for."
+    )
+
+    @property
+    def remarks(self) -> list[str]:
+        """What there was no time for, what failed, and what else is to be said, as lines."""
+        return [*self.unreached, *(one.words for one in self.failed_searches), *self.notes]
 
     @property
     def withheld(self) -> dict[str, str]:

@@ -132,6 +132,6 @@ def _document(
         information=list(result.information) if everything else [],
         skipped=dict(result.skipped) if everything else {},
         without_verdict=len(result.withheld),
-        notes=[*result.unreached, *result.notes] if everything else [],
+        notes=result.remarks if everything else [],
         peers=list(known.peer),
     )

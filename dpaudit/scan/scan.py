@@ -55,7 +55,7 @@ from dpaudit.scan.floating import hypotheses as floating_hypotheses
 from dpaudit.scan.foreign import Foreign
 from dpaudit.scan.guide import frozen_noise
 from dpaudit.scan.pairs import made
-from dpaudit.scan.subject import PAIRS, Hypothesis, Ran, SubjectScan, hypotheses
+from dpaudit.scan.subject import PAIRS, Hypothesis, Ran, SubjectScan, hypotheses, remarks_of
 from dpaudit.scan.values import expression
 from dpaudit.verdicts import Verdict
 
@@ -345,8 +345,7 @@ class _Scan:
                 for line in checks_of(one.subject, one.floating)
             ],
             skipped={one.subject.name: one.why for one in ran if one.why},
-            unreached=[f"{one.subject.name}: {note}" for one in ran for note in one.unreached],
-            notes=[f"{one.subject.name}: {note}" for one in ran for note in one.notes],
+            **remarks_of(ran),
         )
 
     def _certainty(self) -> Certainty:

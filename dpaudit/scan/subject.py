@@ -25,6 +25,7 @@ from dpaudit.extension.package import Claimed, Subject
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.scan.ascent import Ascent, Climbed, Guide, calls_in
 from dpaudit.scan.certify import Certified, Sizes, certified
+from dpaudit.scan.finding import FailedSearch
 from dpaudit.scan.floating import FloatingRan
 from dpaudit.scan.foreign import DrawnTogether, Foreign
 from dpaudit.scan.pairs import FAMILIES, Candidate, made
@@ -78,9 +79,19 @@ class Ran:
     why: str = ""
     unreached: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    failed_searches: list[FailedSearch] = field(default_factory=list)
     declares_more: bool = False
     seconds: float = 0.0
     floating: FloatingRan = field(default_factory=FloatingRan)
+
+
+def remarks_of(ran: Sequence[Ran]) -> dict[str, Any]:
+    """Return what is to be said of subjects beside their verdicts, as the document has it."""
+    return {
+        "unreached": [f"{one.subject.name}: {note}" for one in ran for note in one.unreached],
+        "notes": [f"{one.subject.name}: {note}" for one in ran for note in one.notes],
+        "failed_searches": [failed for one in ran for failed in one.failed_searches],
+    }
 
 
 def hypotheses(subject: Subject) -> int:
@@ -284,8 +295,11 @@ class SubjectScan:
                 given = (self.subject, setting, self.seed, mechanism, self.guide, drawing)
                 try:
                     yield from Ascent(*given, calls, self._is_late).climbed()
-                except DpauditError:  # a process that ends, or no time
+                except OutOfTime:  # its share is over, which is no failure
                     continue
+                except DpauditError as error:
+                    failed = {"subject": self.subject.name, "setting": setting}
+                    self.ran.failed_searches.append(FailedSearch(**failed, why=str(error)))
 
     def _is_late(self) -> bool:
         return self._used() > _SEARCHED_UNTIL

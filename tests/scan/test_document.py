@@ -17,7 +17,7 @@ from dpaudit.scan import scan as scan_module
 from dpaudit.scan.certify import Certified
 from dpaudit.scan.corners import CORNERS
 from dpaudit.scan.evidence import _Reproducing
-from dpaudit.scan.finding import CarryingCounts, Environment, claimed_of
+from dpaudit.scan.finding import CarryingCounts, Environment, FailedSearch, ScanResult, claimed_of
 from dpaudit.scan.floating import FloatingRan, Gap, Looked, _hits, checks_of
 from dpaudit.scan.scan import Budget, _Scan, chosen
 from dpaudit.scan.subject import Hypothesis, Ran
@@ -144,6 +144,16 @@ def test_notes_and_what_was_not_reached_name_their_subject():
     one = ran_of(subject(claim()), notes=["worse"], unreached=["time"])
     found = document(one)
     assert (found.notes, found.unreached) == (["sum: worse"], ["sum: time"])
+    assert found.failed_searches == []
+
+
+def test_a_search_that_failed_stands_in_the_document_with_its_words():
+    failed = FailedSearch(subject="sum", setting=2, why="its process ended")
+    found = document(ran_of(subject(claim()), notes=["worse"], failed_searches=[failed]))
+    assert found.failed_searches == [failed]
+    said = "sum: the search for pairs of setting 2 failed: its process ended"
+    assert found.remarks == [said, "sum: worse"]
+    assert ScanResult.model_validate_json(found.model_dump_json()).failed_searches == [failed]
 
 
 def test_numbers_of_what_could_not_run_or_is_not_additive_have_no_line():

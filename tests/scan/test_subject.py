@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dpaudit.scan.subject as looks
-from dpaudit.execution.failures import OutOfTime
+from dpaudit.execution.failures import OutOfTime, WorkerEnded
 from dpaudit.extension.package import Claimed, Subject
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.neighbours import REPLACE_RECORD, Pair
@@ -155,6 +155,38 @@ def test_mechanisms_that_declare_more_than_the_claim_are_noted_once(declared, cl
     assert len(scan.ran.notes) == noted
     if noted:
         assert f"epsilon of {max(declared):.4g} together, where {claimed:g}" in scan.ran.notes[0]
+
+
+class _Search:
+    """A search that ends as it is told to, in the place of `Ascent`."""
+
+    error = None
+
+    def __init__(self, subject, setting, *_):
+        self.setting = setting
+
+    def climbed(self):
+        if self.setting == 1:
+            raise self.error
+        yield f"found in {self.setting}"
+
+
+@pytest.mark.parametrize(
+    ("error", "failed"),
+    [(WorkerEnded("was ended by SIGKILL"), True), (OutOfTime("its share is over"), False)],
+)
+def test_a_search_that_fails_is_told_and_the_others_go_on(monkeypatch, error, failed):
+    monkeypatch.setattr(looks, "Ascent", _Search)
+    monkeypatch.setattr(_Search, "error", error)
+    scan = scan_of(epsilons=(1.0, 2.0, 3.0))
+    scan._mechanisms = [Local(object())] * 3
+    scan._pace = dict.fromkeys(range(3), 1e-3)
+    scan.guide = lambda *_: []
+    scan.aside = SimpleNamespace(by=lambda until: contextlib.nullcontext())
+    scan._crew = scan.aside
+    assert list(scan._searched()) == ["found in 0", "found in 2"]
+    told = [(one.subject, one.setting, one.why) for one in scan.ran.failed_searches]
+    assert told == ([("sum", 1, "was ended by SIGKILL")] if failed else [])
 
 
 def test_a_setting_and_relation_are_tried_in_turn():
