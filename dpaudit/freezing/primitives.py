@@ -474,7 +474,7 @@ def _scipy_rvs(original: Any) -> Any:
             kind = _OF_SCIPY[self.name]
             shape = None if np.ndim(size) == 0 and size == 1 else _size(size)
             _, value = recorder.located(state, stream, kind, title, location, scale, shape)
-            return value if shape is None or shape != () else float(np.asarray(value))
+            return value
 
         def draw(fresh: Any) -> Any:
             return original(self, *given, random_state=_legacy(fresh), **named)

@@ -26,7 +26,7 @@ from scipy.special import logsumexp
 
 from dpaudit._typing import Array
 from dpaudit.reals import Real, log
-from dpaudit.tracing.steps import LAWS, Law
+from dpaudit.tracing.steps import LAWS, Law, MixedGaussian
 
 _NEAR = 1e-6  # of the least distance of two values: what rounding may change
 _FAR = 10_000  # steps, beyond which no discrete noise is drawn
@@ -353,6 +353,7 @@ class Public:
 
 KINDS: dict[str, Law] = {
     **LAWS,
+    "normal of a matrix": MixedGaussian(),
     "choice": Choice(),
     "discrete laplace": DiscreteLaplace(),
     "public": Public(),

@@ -154,8 +154,7 @@ class TracedLaw(Wraps):
 
     def sample(self, dataset: Any, trials: int, rng: Generator) -> Array:
         """Return the noisy values of calls of the function as it is, shape ``(trials, k)``."""
-        with self.calling.generators(rng):
-            outcomes = [Outcome.of(self.calling.one(dataset, rng), None) for _ in range(trials)]
+        outcomes = untouched(self.calling, dataset, trials, rng)
         with self._patched():
             return np.stack([self._read(dataset, outcome) for outcome in outcomes])
 
@@ -321,6 +320,14 @@ class TracedLaw(Wraps):
         return MechanismError(
             f"mechanism {name_of(self)}: the law that was read does not hold: {reason}"
         )
+
+
+def untouched(calling: Calls, dataset: Any, trials: int, rng: Generator) -> list[Outcome]:
+    """Return outputs of calls as they are, each in the form in which it is alone in a call."""
+    many = calling.observations(dataset, trials, rng)
+    if not calling.form.many:
+        return [Outcome.of(one, None) for one in many]
+    return [Outcome.of(many[at : at + 1], None) for at in range(trials)]
 
 
 def joined(values: Sequence[Array]) -> Array:

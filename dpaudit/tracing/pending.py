@@ -16,7 +16,7 @@ import numpy as np
 
 from dpaudit._typing import Array
 from dpaudit.freezing.tracked import Call
-from dpaudit.tracing.steps import Located
+from dpaudit.tracing.steps import Located, Mixed
 from dpaudit.tracing.unmet import LINEAR, Unmet
 
 if TYPE_CHECKING:
@@ -107,6 +107,9 @@ class Pending(Unmet):
         return super().__array_ufunc__(ufunc, method, *inputs, **options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        if function in (np.stack, np.concatenate):
+            if (joint := _joint(self._state, function, args, options)) is not None:
+                return joint
         return apply_plain(function, args, options)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
@@ -281,6 +284,21 @@ class Noise(Pending):
     def _alike(self, sources: Sequence[Source], factor: Array) -> Noise:
         return Noise(self._state, self._kind, sources, factor)
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if ufunc is np.matmul and method == "__call__" and not options and inputs[1] is self:
+            if (mixed := self._mixed(inputs[0])) is not None:
+                return mixed
+        return super().__array_ufunc__(ufunc, method, *inputs, **options)
+
+    def _mixed(self, matrix: Any) -> MixedNoise | None:
+        """Return a square matrix times Gaussian noise, None where it is none."""
+        is_known = isinstance(matrix, np.ndarray) and matrix.dtype.kind in "iuf"
+        if self.is_decided or self._kind != "normal" or not is_known or len(self.shape) != 1:
+            return None
+        if matrix.shape != (*self.shape, *self.shape):
+            return None
+        return MixedNoise(self._state, self._sources, matrix * self._factor)
+
     def combine(self, ufunc: Any, inputs: tuple[Any, ...]) -> Any:
         """Return scaled noise, or a noisy value."""
         if ufunc is np.negative:
@@ -324,3 +342,112 @@ class Noise(Pending):
             return self.plain().T
         sources = tuple((call, index.T) for call, index in self._sources)
         return self._alike(sources, self._factor.T)
+
+
+class MixedNoise(Pending):
+    """Gaussian noise that a square matrix mixes.
+
+    Parameters
+    ----------
+    state, sources
+        As of noise.
+    matrix
+        Times a standard normal vector.
+    """
+
+    def __init__(self, state: LawState, sources: Sequence[Source], matrix: Array) -> None:
+        super().__init__(state, sources)
+        self._matrix = matrix
+
+    def decide(self) -> Any:
+        """Return it as a noisy vector around 0."""
+        return self._meet(np.zeros(self.shape))
+
+    def _meet(self, centre: Any) -> Array:
+        law = Mixed(np.array(spread_out(centre, self.shape)), self._matrix)
+        return self._state.decide("normal of a matrix", self._sources, law)
+
+    def combine(self, ufunc: Any, inputs: tuple[Any, ...]) -> Any:
+        """Return a noisy vector of a sum, or scaled noise."""
+        if ufunc is np.negative:
+            return MixedNoise(self._state, self._sources, -self._matrix)
+        others = [one for one in inputs if one is not self]
+        if len(others) != 1 or isinstance(others[0], Pending):
+            return apply_plain(ufunc, inputs, {})
+        centre = np.asarray(others[0])
+        fits = centre.dtype.kind in "biuf" and centre.shape in ((), self.shape)
+        if not fits or ufunc not in (np.add, np.subtract):
+            return apply_plain(ufunc, inputs, {})
+        is_first = ufunc is np.subtract and inputs[0] is self
+        return self._meet(-1.0 * centre if is_first else centre)
+
+    def part(self, key: Any) -> Any:
+        """Return some entries of what is decided."""
+        return self.plain()[key]
+
+
+class JointNoise(Pending):
+    """Noise of several calls in one array: every part meets its own part of a value.
+
+    Parameters
+    ----------
+    state
+        The run.
+    join, axis
+        How parts are put together: `numpy.stack` or `numpy.concatenate`, and along which axis.
+    parts
+        Of one shape but for that axis.
+    """
+
+    def __init__(self, state: LawState, join: Any, axis: int, parts: Sequence[Pending]) -> None:
+        super().__init__(state, ())
+        self._join, self._axis, self._parts = join, axis, tuple(parts)
+        self._shape = tuple(join([np.empty(one.shape) for one in parts], axis=axis).shape)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the noise."""
+        return tuple(map(int, self._shape))
+
+    def decide(self) -> Any:
+        """Return all parts, each decided by itself."""
+        return self._join([one.plain() for one in self._parts], axis=self._axis)
+
+    def _split(self, value: Array) -> list[Array]:
+        """Return the part of a value that belongs to each part of the noise."""
+        if self._join is np.stack:
+            return [np.take(value, at, axis=self._axis) for at in range(len(self._parts))]
+        ends = np.cumsum([one.shape[self._axis] for one in self._parts])[:-1]
+        return np.split(value, ends, axis=self._axis)
+
+    def combine(self, ufunc: Any, inputs: tuple[Any, ...]) -> Any:
+        """Return every part combined with its own part of a value, put together."""
+        others = [one for one in inputs if one is not self]
+        if len(others) + 1 < len(inputs) or any(isinstance(one, Pending) for one in others):
+            return apply_plain(ufunc, inputs, {})
+        if np.broadcast_shapes(self.shape, *map(np.shape, others)) != self.shape:
+            return apply_plain(ufunc, inputs, {})
+        each = [self._split(np.broadcast_to(one, self.shape)) for one in others]
+        found = list[Any]()
+        for at, part in enumerate(self._parts):
+            given = [part if one is self else each[0][at] for one in inputs]
+            found.append(ufunc(*given))
+        if any(isinstance(one, Pending) for one in found):
+            return JointNoise(self._state, self._join, self._axis, found)
+        return self._join(found, axis=self._axis)
+
+    def part(self, key: Any) -> Any:
+        """Return some entries of what is decided."""
+        return self.plain()[key]
+
+
+def _joint(
+    state: LawState, join: Any, args: tuple[Any, ...], options: dict[str, Any]
+) -> JointNoise | None:
+    """Return noise that is put together from noise alone; None of anything else."""
+    if len(args) != 1 or set(options) - {"axis"} or not isinstance(args[0], list | tuple):
+        return None
+    parts = args[0]
+    if not all(isinstance(one, Pending) and not one.is_decided for one in parts):
+        return None
+    return JointNoise(state, join, options.get("axis", 0), parts)

@@ -65,8 +65,8 @@ def law_of(mechanism: Any, pair: Pair[Any], seed: int) -> PlacedLaw | NoLawFound
 
 
 def _here(mechanism: Any, pair: Pair[Any], seed: int) -> TracedLaw | TracedView | NoLawFound:
-    if not isinstance(mechanism, Observed) or mechanism.calls.form.many:
-        return NoLawFound(reason="the mechanism is no function that returns one output a call")
+    if not isinstance(mechanism, Observed):
+        return NoLawFound(reason="the mechanism is no function")
     if mechanism.watched or mechanism.ignored or mechanism.calls.fresh is not None:
         reason = "more is observed, ignored or made anew than what the function returns"
         return NoLawFound(reason=reason)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
@@ -32,10 +32,12 @@ from dpaudit.tracing.law import (
     same_outcome,
     scales_of,
     unlawful,
+    untouched,
 )
 from dpaudit.tracing.lockstep import Trace, run_in_lockstep, trace
 from dpaudit.tracing.pending import NoLaw
 
+_Called: TypeAlias = "Calls | _Two"
 _LONGEST = 100_000  # noisy numbers of a run
 _CONFIRMING = 50  # further runs that show whether outputs tell noisy values
 _COMPARED = 150  # outputs of calls that are watched, and of others, of each dataset
@@ -63,8 +65,7 @@ def read_law(
     if not isinstance(found, _Watched):
         return found
     for data, outcomes in zip((pair.dataset, pair.neighbour), found.outcomes, strict=True):
-        with calling.generators(rng):
-            plain = [Outcome.of(calling.one(data, rng), None) for _ in outcomes]
+        plain = untouched(calling, data, len(outcomes), rng)
         if not are_distributed_alike(outcomes, plain):
             return NoLawFound(reason="calls that are not watched return something else")
     return found.view
@@ -81,6 +82,8 @@ def _read_watched(
     calling: Calls, pair: Pair[Any], rng: Generator
 ) -> TracedLaw | _Watched | NoLawFound:
     """Return a law, or what runs form, while every call is watched."""
+    if calling.form.many and (reason := _why_dependent(calling, pair, rng)) is not None:
+        return reason
     located = _located(calling, pair, rng)
     runs = _runs(calling, pair, rng, located, SOME)
     if isinstance(runs, NoLawFound):
@@ -103,6 +106,34 @@ def _read_watched(
     sides = (pair.dataset, pair.neighbour)
     one, other = ([_watched(calling, data, rng) for _ in range(_COMPARED)] for data in sides)
     return _Watched(view, (one, other))
+
+
+class _Two:
+    """Calls of code that draws several outputs, for two of them."""
+
+    def __init__(self, calling: Calls) -> None:
+        self._calling = calling
+
+    def one(self, dataset: Any, rng: Generator) -> Any:
+        """Return two outputs of one call."""
+        return self._calling.observations(dataset, 2, rng)
+
+
+def _why_dependent(calling: Calls, pair: Pair[Any], rng: Generator) -> NoLawFound | None:
+    """Return why two outputs of one call are not known to be independent.
+
+    Each has noisy values of its own where there are twice as many as in a call for one output, and
+    no draw is in two of them.
+    """
+    counts = []
+    for calls in (calling, _Two(calling)):
+        run = _learning_run(calls, pair, rng, _located(calls, pair, rng))
+        if isinstance(run, NoLawFound):
+            return run
+        counts.append(len(run.values))
+    if counts[1] != 2 * counts[0]:
+        return NoLawFound(reason="outputs of one call share their noise")
+    return None
 
 
 def _runs(
@@ -150,7 +181,7 @@ def _watched(calling: Calls, data: Any, rng: Generator) -> Outcome:
     return Outcome.of(run.value, run.error)
 
 
-def _located(calling: Calls, pair: Pair[Any], rng: Generator) -> list[bool]:
+def _located(calling: _Called, pair: Pair[Any], rng: Generator) -> list[bool]:
     """Return which calls of primitives are given a location that is not 0 on either dataset.
 
     A run on either dataset alone shows it: a count that is 0 on one of them is a centre there, too.
@@ -187,7 +218,7 @@ class _Learned(NamedTuple):
 
 
 def _learning_run(
-    calling: Calls, pair: Pair[Any], rng: Generator, located: Sequence[bool]
+    calling: _Called, pair: Pair[Any], rng: Generator, located: Sequence[bool]
 ) -> _Learned | NoLawFound:
     """Return two runs, whose noisy values follow the law of either dataset in turn."""
     drawn = list[Array]()

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from flint import arb, arb_mat
 from numpy.random import Generator
 from scipy.special import ndtr
 
@@ -213,6 +214,98 @@ def _log_pieces(apart: Array, tilt: float) -> tuple[Array, Array, Array]:
 def _laplace_distribution(scales: Array) -> Array:
     tail = 0.5 * np.exp(-np.abs(scales))
     return np.where(scales < 0, tail, 1 - tail)
+
+
+class Mixed(NamedTuple):
+    """Centre of a noisy vector, and the matrix that independent standard noise is multiplied by."""
+
+    centre: Array
+    matrix: Array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the value."""
+        return self.centre.shape
+
+    @property
+    def refusal(self) -> str | None:
+        """Why no value has this law, if none has."""
+        if not (np.isfinite(self.centre).all() and np.isfinite(self.matrix).all()):
+            return "a centre or a matrix of noise that is no number"
+        if np.linalg.cond(self.matrix) > _SINGULAR:
+            return "noise of low rank"
+        return None
+
+
+_SINGULAR = 1e6  # condition numbers, beyond which what is solved for is lost in rounding
+
+
+class MixedGaussian:
+    r"""Gaussian noise of full rank: ``v = x + A z``, with a square matrix A and z standard normal.
+
+    The loss is ``(||A'^-1 (v - x')||^2 - ||A^-1 (v - x)||^2) / 2 + log |det A' / det A|``. Where
+    the matrices are the same, it is that of ``A^-1 v``, whose noise is independent.
+    """
+
+    is_unbounded = True
+
+    def draw(self, own: Mixed, rng: Generator) -> Array:
+        """Return a noisy vector."""
+        return np.asarray(own.centre + own.matrix @ rng.standard_normal(own.shape))
+
+    def settle(self, value: Array, own: Mixed) -> Array | None:
+        """Return the value: every vector is possible."""
+        return value
+
+    def _noise(self, value: Array, own: Mixed) -> Array:
+        return np.asarray(np.linalg.solve(own.matrix, value - own.centre))
+
+    def loss(self, value: Array, own: Mixed, other: Mixed) -> float:
+        """Return the log-density on the dataset over that on the neighbour."""
+        here, there = (self._noise(value, one) for one in (own, other))
+        (_, size), (_, other_size) = (np.linalg.slogdet(one.matrix) for one in (own, other))
+        return float((there @ there - here @ here) / 2 + other_size - size)
+
+    def enclosed_loss(self, value: Array, own: Mixed, other: Mixed) -> Real:
+        """Return the loss with its error bound; doubles enter as the rationals that they are."""
+        total = Real(0.0)
+        for sign, one in ((-0.5, own), (0.5, other)):
+            pairs = zip(value.tolist(), one.centre.tolist(), strict=True)
+            shift = arb_mat([[arb(v) - arb(x)] for v, x in pairs])
+            matrix = arb_mat([[arb(float(entry)) for entry in row] for row in one.matrix])
+            noise = matrix.solve(shift)
+            total = total + Real(sign) * Real((noise.transpose() * noise)[0, 0])
+            total = total + Real(2 * sign) * log(abs(Real(matrix.det())))
+        return total
+
+    def tilted(
+        self, own: Mixed, other: Mixed, tilt: float, rng: Generator
+    ) -> tuple[Array, float, float]:
+        """Return a value drawn tilted; as it is where the matrices differ."""
+        shift = other.centre - own.centre
+        if not np.array_equal(own.matrix, other.matrix):
+            value = self.draw(own, rng)
+            loss = self.loss(value, own, other)
+            return value, loss, tilt * loss
+        value = self.draw(Mixed(own.centre - tilt * shift, own.matrix), rng)
+        square = float(np.sum(np.linalg.solve(own.matrix, shift) ** 2))
+        return value, self.loss(value, own, other), tilt * (1 + tilt) / 2 * square
+
+    def divergence(self, own: Mixed, other: Mixed) -> float:
+        """Return the expected loss, as if both had the dataset's matrix."""
+        return self.moved(own, other) ** 2 / 2
+
+    def moved(self, own: Mixed, other: Mixed) -> float:
+        """Return how far the centre moves, in units of the noise."""
+        return float(np.linalg.norm(self._noise(other.centre, own)))
+
+    def scale(self, own: Mixed) -> Array:
+        """Return the least standard deviation of any direction, for every entry."""
+        return np.full(own.shape, np.linalg.svd(own.matrix, compute_uv=False)[-1])
+
+    def uniforms(self, value: Array, own: Mixed, rng: Generator) -> Array:
+        """Return what is uniform on (0, 1), and independent, if the value has this law."""
+        return np.asarray(ndtr(self._noise(value, own)))
 
 
 LAWS = {
