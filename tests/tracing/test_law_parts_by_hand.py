@@ -491,3 +491,31 @@ def test_where_a_law_does_not_hold_outputs_alone_count(monkeypatch, losses):
     found = Spent(monkeypatch, outputs=evidence(1.0, "event"), losses=losses).run()
     assert (found.lower, found.law) == (1.0, None)
     assert "No exact losses" in found.notes[0]
+
+
+# --- small ends -----------------------------------------------------------------------------------
+
+
+def test_a_noisy_value_is_written_over_an_array_and_over_nothing_else():
+    state, met = a_state()
+    array = np.array([5.0, 6.0, 7.0])
+    array += state.form(a_call(), 0.0, 1.0)
+    assert array.tolist() == [0.25] * 3
+    assert met[0].located.centre.tolist() == [5.0, 6.0, 7.0]
+    with pytest.raises(draws.NoLaw, match="no array"):
+        state.form(a_call(index=1), 0.0, 1.0).written([0.0], array)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "unbounded"),
+    [(["normal"], True), (["laplace"], False), (["laplace", "normal"], True), ([], False)],
+)
+def test_outputs_have_any_loss_where_one_noisy_value_is_gaussian(kinds, unbounded):
+    keys = tuple((kind, "line 1", ()) for kind in kinds)
+    read = law.TracedLaw(None, keys, (), ReadOff((), np.zeros(0, dtype=int)))
+    assert read.loss_is_unbounded is unbounded
+
+
+def test_of_several_seeds_the_first_is_named():
+    found = law.unlawful(a_run(seeds=[(1, "line 4"), (2, "line 5")]))
+    assert found.place == "line 4"

@@ -6,12 +6,14 @@ A bound may be larger than what is written here by what rounds it outwards, and 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from dpaudit.tracing import arithmetic, functions, rows, spread
-from dpaudit.tracing.bounded import BoundedArray, NoBound, Reading
+from dpaudit.tracing.bounded import BoundedArray, Movement, NoBound, Reading
+from dpaudit.tracing.movement import Refusal, _result, read_movement_bounds
 from dpaudit.tracing.noise import BoundedGenerator
 from dpaudit.tracing.spread import NOTHING, Norms, Over, Spread, history
 
@@ -570,3 +572,50 @@ def test_noise_that_is_only_looked_at_is_of_its_kind(kind, fourth):
     drawn = getattr(generator, kind)(size=2000)._standard
     assert np.mean(drawn**4) == pytest.approx(fourth, rel=0.5)
     assert not generator.normal(size=2).is_spent
+
+
+# --- datasets -------------------------------------------------------------------------------------
+
+
+class Named(NamedTuple):
+    x: float
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "reason"),
+    [
+        (Named(1.0), Named(2.0), "datasets that are a Named"),
+        ({1.0}, {2.0}, "datasets that are a set"),
+        ([1.0], [1.0, 2.0], "other lengths"),
+        ((1.0, 2.0), (1.0,), "other lengths"),
+        ({"a": 1.0, "b": 1.0}, {"b": 1.0, "a": 1.0}, "other keys"),
+        ([1.0], [1], "other types"),
+        ([np.zeros(2)], [np.zeros(3)], "other shapes"),
+    ],
+)
+def test_datasets_of_another_form_have_no_bound(one, other, reason):
+    found = read_movement_bounds(lambda data, rng: rng.normal(), one, other)
+    assert reason in found.reason
+
+
+@pytest.mark.parametrize("make", [lambda x: [1.0, x], lambda x: (1.0, x), lambda x: [1.0, [x]]])
+def test_parts_of_datasets_move_by_themselves(make):
+    def function(data, rng):
+        last = data[1]
+        last = last[0] if isinstance(last, list) else last
+        return [data[0] + rng.normal(), 2 * last + rng.laplace()]
+
+    found = read_movement_bounds(function, make(3.0), make(5.0))
+    first, second = (one.norms.l1 for one in found.movements)
+    assert (first, second) == (0.0, pytest.approx(4.0))
+    assert [one.kind for one in found.movements] == ["normal", "laplace"]
+    (event,) = found.event().events
+    assert (event.sensitivity, event.noise_scale) == (pytest.approx(4.0), 1.0)
+
+
+def test_an_infinite_movement_is_refused_in_the_norm_of_its_noise():
+    wide = Norms(math.inf, 1.0, 1.0)
+    for kind, refused in (("laplace", True), ("normal", False)):
+        reading = Reading(functions)
+        reading.steps.append(Movement(place="l", kind=kind, scale=1.0, norms=wide, shape=()))
+        assert isinstance(_result(reading), Refusal) is refused
