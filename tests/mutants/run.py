@@ -4,7 +4,8 @@ For every fault, in a copy of the working tree of its own: the test that killed 
 (``killers.json``, whether it is marked slow or not), then the doctests of the changed module and
 the tests that reach it (`reach`), likeliest first, and for survivors alone all that ``make test``
 runs, and the slow tests of the likeliest files. At the end the killers run on the tree as it is: a
-test that fails there has killed nothing. The rules of the architecture and the packaging are left
+test that fails there has killed nothing; one that killed nothing before is tried there at once, and
+if it fails, the others go on. The rules of the architecture and the packaging are left
 out: they say nothing about a fault.
 
     make mutants                                   all, on two cores; status 1 if one survives
@@ -175,6 +176,7 @@ class Runner:
     killers: dict[str, str]
     near: float = NEAR
     lock: Lock = field(default_factory=Lock)
+    failing_anyway: dict[str, bool] = field(default_factory=dict)
 
     def close(self) -> None:
         """End the processes of all copies."""
@@ -201,12 +203,45 @@ class Runner:
     def _killer(self, fault: Fault, path: Path, copy: Copy) -> tuple[str | None, str]:
         for selection, seconds in self._stages(fault, path):
             try:
-                found = copy.failing(selection, seconds)
+                found = self._first_failing(fault, path, copy, selection, seconds)
             except TimeoutError:
                 return None, f"undecided after {seconds:g} s of CPU"
             if found:
-                return found[0], ""
+                return found, ""
         return None, ""
+
+    def _first_failing(
+        self, fault: Fault, path: Path, copy: Copy, selection: Sequence[str], seconds: float
+    ) -> str | None:
+        """Return the first test that fails with the fault and not without it."""
+        while True:
+            asked = self._without_failing_anyway(selection)
+            found = copy.failing(asked, seconds) if asked is not None else []
+            if not found or not self._fails_anyway(found[0], fault, path, copy):
+                return found[0] if found else None
+
+    def _without_failing_anyway(self, selection: Sequence[str]) -> list[str] | None:
+        """Return a selection without what fails on the tree as it is; None if nothing is left."""
+        failing = sorted(name for name, fails in self.failing_anyway.items() if fails)
+        left = [one for one in selection if one not in failing]
+        if len(left) < len(selection) and not any(".py" in one for one in left):
+            return None
+        options = [f"--ignore={one}" for one in failing if one.endswith(".py")]
+        return [*left, *options, *(f"--deselect={one}" for one in failing)]
+
+    def _fails_anyway(self, test: str, fault: Fault, path: Path, copy: Copy) -> bool:
+        """Return whether a test fails without the fault: looked at once, before it counts."""
+        if test in self.killers.values():  # looked at in the end
+            return False
+        if test not in self.failing_anyway:
+            text = sources()[path]
+            copy.write(path, text)
+            try:
+                fails = bool(copy.failing([*_MARKED, test], QUICK))
+            finally:
+                copy.write(path, fault.applied(text))
+            self.failing_anyway[test] = fails
+        return self.failing_anyway[test]
 
     def _stages(self, fault: Fault, path: Path) -> Iterable[tuple[list[str], float]]:
         known = self.killers.get(fault.name, "")

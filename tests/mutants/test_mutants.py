@@ -6,6 +6,7 @@ import ast
 import json
 from collections import Counter
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -129,6 +130,39 @@ def test_a_known_killer_is_tried_first_and_then_its_other_cases():
     runner = Runner([], None, reach(), {fault.name: f"{killer}[1.0]"})
     first, second, *_ = runner._stages(fault, fault.place(sources()))
     assert [one[-1] for one, _ in (first, second)] == [f"{killer}[1.0]", killer]
+
+
+class Broken:
+    """A copy in which some tests fail whatever is written, and one with the fault alone."""
+
+    def __init__(self, anyway, by_fault):
+        self.anyway, self.by_fault, self.text, self.asked = anyway, by_fault, "", []
+
+    def write(self, _, text):
+        self.text = text
+
+    def failing(self, selection, _):
+        self.asked.append(list(selection))
+        left_out = {one.partition("=")[2] for one in selection if one.startswith("--")}
+        failing = [*self.anyway, *([self.by_fault] if self.text == "faulty" else [])]
+        named = [one for one in selection if ".py" in one and not one.startswith("--")]
+        here = [one for one in failing if not named or one.partition("::")[0] in str(named)]
+        return [one for one in here if one not in left_out][:1]
+
+
+@pytest.mark.parametrize("anyway", ["tests/test_a.py::test_a", "tests/test_a.py"])
+def test_what_fails_without_the_fault_hides_no_killer(anyway):
+    fault, runner = faults()[0], Runner([], None, reach(), {})
+    path, killer = fault.place(sources()), "tests/test_b.py::test_b"
+    copy = Broken([anyway], killer)
+    copy.text = "faulty"
+    fault_applied = SimpleNamespace(applied=lambda _: "faulty")
+    for selection in (["tests/test_a.py", "tests/test_b.py"], []):
+        assert runner._first_failing(fault_applied, path, copy, selection, 1.0) == killer
+        assert copy.text == "faulty"
+    assert runner.failing_anyway == {anyway: True, killer: False}
+    alone = runner._first_failing(fault_applied, path, copy, ["tests/test_a.py"], 1.0)
+    assert alone is None
 
 
 def test_a_survivor_of_the_fast_tests_meets_slow_ones_of_the_nearest_files():

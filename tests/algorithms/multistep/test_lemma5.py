@@ -201,4 +201,4 @@ def test_what_rounding_may_add_is_a_share_of_every_term_over_the_curvature():
     found = movement._rounding(instance, state, np.array([1.0, 4.0]))
     models = np.array([5 * 3 + 2, 1 * 6 + 10])
     expected = (models + np.array([100, 110])) / np.array([2.0, 7.0])
-    assert found == pytest.approx(16 * 2.0**-52 * expected[None], rel=1e-12)
+    assert found == pytest.approx(16 * 2.0**-52 * expected[None], rel=1e-12, abs=0)
