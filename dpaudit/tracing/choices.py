@@ -15,10 +15,10 @@ import numpy as np
 from numpy.random import Generator
 
 from dpaudit._typing import Array
-from dpaudit.freezing.recorder import standard_draw
 from dpaudit.freezing.tracked import Call
 from dpaudit.tracing.discrete import Chances, Drawn, Stepped
-from dpaudit.tracing.pending import Noise, Pending, Source, plainly, spread_out, whole
+from dpaudit.tracing.inverse import Inverse, Piece, function_of_uniform
+from dpaudit.tracing.pending import Exponential, Pending, Source, plainly, spread_out, whole
 
 if TYPE_CHECKING:
     from dpaudit.tracing.draws import LawState
@@ -96,19 +96,32 @@ class Uniform(Pending):
         As of noise.
     offset, factor
         What is added to draws on (0, 1) times the factor.
+    first
+        The draws on (0, 1) themselves, of which functions are made.
     """
 
     def __init__(
-        self, state: LawState, sources: Sequence[Source], offset: Array, factor: Array
+        self,
+        state: LawState,
+        sources: Sequence[Source],
+        offset: Array,
+        factor: Array,
+        first: Uniform | None = None,
     ) -> None:
         super().__init__(state, sources)
         self._offset, self._factor = offset, factor
+        self._first: Uniform = self if first is None else first
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether these draws were looked at before."""
+        return self._value is not None or (self._first is not self and self._first.is_decided)
 
     def decide(self) -> Any:
-        """Return the draws: both sides share them."""
-        offset, factor = self._offset, self._factor
-        given = b"uniform" + offset.tobytes() + factor.tobytes()
-        drawn = Drawn(lambda rng: offset + factor * rng.random(self.shape), given, self.shape)
+        """Return the draws: both sides share those on (0, 1)."""
+        if self._first is not self:
+            return self._from_first(self._first.plain())
+        drawn = Drawn(lambda rng: rng.random(self.shape), b"uniform", self.shape)
         found = self._state.decide("public", self._sources, drawn)
         return found if found.ndim else float(found)
 
@@ -116,7 +129,22 @@ class Uniform(Pending):
         is_coin = ufunc in _BELOW and method == "__call__" and not options
         if is_coin and not self.is_decided and (coin := self._coin(ufunc, inputs)) is not None:
             return coin
+        if ufunc in (np.absolute, np.sign, np.log, np.log1p) and method == "__call__":
+            if not options and (made := self._function(ufunc)) is not None:
+                return made
         return super().__array_ufunc__(ufunc, method, *inputs, **options)
+
+    def _function(self, ufunc: Any) -> Inverse | None:
+        """Return a function of draws that are all scaled and moved alike."""
+        offsets, factors = np.unique(self._offset), np.unique(self._factor)
+        if self.is_decided or len(offsets) != 1 or len(factors) != 1:
+            return None
+        piece = Piece(float(offsets[0]), float(factors[0]))
+        return function_of_uniform(self._first, (piece, piece), ufunc, self._from_first)
+
+    def _from_first(self, first: Any) -> Any:
+        found = self._offset + self._factor * first
+        return found if self.shape else float(found)
 
     def _coin(self, ufunc: Any, inputs: tuple[Any, ...]) -> Choosing | None:
         """Return whether draws are below a threshold, or above it; None where they are not."""
@@ -149,11 +177,23 @@ class Uniform(Pending):
         if np.shape(offset) != self.shape:
             return apply_decided(ufunc, inputs)
         factor = spread_out(factor, self.shape)
-        return Uniform(self._state, self._sources, np.asarray(offset, float), factor)
+        return Uniform(self._state, self._sources, np.asarray(offset, float), factor, self._first)
 
     def part(self, key: Any) -> Uniform:
         """Return some entries."""
-        return Uniform(self._state, self._picked(key), self._offset[key], self._factor[key])
+        sources, moved = self._picked(key), (self._offset[key], self._factor[key])
+        return uniform_draws(self._state, sources, *moved)
+
+
+def uniform_draws(
+    state: LawState, sources: Sequence[Source], offset: Array, factor: Array
+) -> Uniform:
+    """Return draws on (0, 1), scaled and moved if they are."""
+    shape = sources[0][1].shape
+    first = Uniform(state, sources, np.zeros(shape), np.ones(shape))
+    if not np.any(offset) and np.all(factor == 1):
+        return first
+    return Uniform(state, sources, np.asarray(offset), np.asarray(factor), first)
 
 
 _BELOW = {np.less: True, np.less_equal: True, np.greater: False, np.greater_equal: False}
@@ -161,33 +201,6 @@ _BELOW = {np.less: True, np.less_equal: True, np.greater: False, np.greater_equa
 
 def _is_no_number(value: Any) -> bool:
     return isinstance(value, Pending) or np.asarray(value).dtype.kind not in "biuf"
-
-
-class Exponential(Noise):
-    """Exponential noise: the difference of two of one scale is Laplace noise."""
-
-    def decide(self) -> Any:
-        """Return the draws: both sides share them."""
-        kind, factor = self._kind, self._factor
-        given = kind.encode() + factor.tobytes()
-        drawn = Drawn(lambda rng: factor * standard_draw(kind, rng, self.shape), given, self.shape)
-        found = self._state.decide("public", self._sources, drawn)
-        return found if found.ndim else float(found)
-
-    def _located(self, centre: Array, factor: Array, sources: Sequence[Source]) -> Array:
-        raise self.refusal(f"no law is read of {self._kind} noise that is added to a value")
-
-    def _alike(self, sources: Sequence[Source], factor: Array) -> Noise:
-        return type(self)(self._state, self._kind, sources, factor)
-
-    def _add(self, other: Pending, sign: float) -> Any:
-        both = isinstance(other, Exponential) and not other.is_decided
-        if both and self._kind == other._kind == "exponential":
-            opposite = np.array_equal(self._factor, -sign * other._factor)
-            if opposite and np.all(self._factor != 0):
-                sources = (*self._sources, *other._sources)
-                return Noise(self._state, "laplace", sources, np.abs(self._factor))
-        return super()._add(other, sign)
 
 
 class Geometric(Pending):
@@ -286,7 +299,7 @@ def other_noise(state: LawState, call: Call, location: Array, scale: Array) -> A
     """Return noise with location and scale of which no law is read where it meets a value."""
     factor = spread_out(scale, call.shape)
     if call.kind == "uniform":
-        return Uniform(state, whole(call), spread_out(location, call.shape), factor)
+        return uniform_draws(state, whole(call), spread_out(location, call.shape), factor)
     noise = Exponential(state, call.kind, whole(call), factor)
     return noise.meet(location) if np.any(location) else noise
 

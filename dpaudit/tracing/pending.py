@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpaudit._typing import Array
+from dpaudit.freezing.recorder import standard_draw
 from dpaudit.freezing.tracked import Call
+from dpaudit.tracing.discrete import Drawn
 from dpaudit.tracing.steps import Located, Mixed
 from dpaudit.tracing.unmet import LINEAR, Unmet
 
@@ -342,6 +344,33 @@ class Noise(Pending):
             return self.plain().T
         sources = tuple((call, index.T) for call, index in self._sources)
         return self._alike(sources, self._factor.T)
+
+
+class Exponential(Noise):
+    """Exponential noise: the difference of two of one scale is Laplace noise."""
+
+    def decide(self) -> Any:
+        """Return the draws: both sides share them."""
+        kind, factor = self._kind, self._factor
+        given = kind.encode() + factor.tobytes()
+        drawn = Drawn(lambda rng: factor * standard_draw(kind, rng, self.shape), given, self.shape)
+        found = self._state.decide("public", self._sources, drawn)
+        return found if found.ndim else float(found)
+
+    def _located(self, centre: Array, factor: Array, sources: Sequence[Source]) -> Array:
+        raise self.refusal(f"no law is read of {self._kind} noise that is added to a value")
+
+    def _alike(self, sources: Sequence[Source], factor: Array) -> Noise:
+        return type(self)(self._state, self._kind, sources, factor)
+
+    def _add(self, other: Pending, sign: float) -> Any:
+        both = isinstance(other, Exponential) and not other.is_decided
+        if both and self._kind == other._kind == "exponential":
+            opposite = np.array_equal(self._factor, -sign * other._factor)
+            if opposite and np.all(self._factor != 0):
+                sources = (*self._sources, *other._sources)
+                return Noise(self._state, "laplace", sources, np.abs(self._factor))
+        return super()._add(other, sign)
 
 
 class MixedNoise(Pending):
