@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -285,3 +286,33 @@ def test_losses_in_digits_are_side_by_side_where_a_mechanism_can(made, expected)
     found = answers.all_in_digits(made(), [1.0, 2.0], -1)
     assert found == expected
     assert {type(one) for one in found} == {float}
+
+
+def test_what_functions_hold_is_followed_only_so_deep_by_each_road():
+    key = b"8a1c-91f0-77"
+
+    def closed_over(inner):
+        return lambda data: (data, inner)
+
+    def as_default(inner):
+        def held(data, inner=inner):
+            return data
+
+        return held
+
+    def wrapped(inner):
+        def held(data):
+            return data
+
+        held.__wrapped__ = inner
+        return held
+
+    def in_attribute(inner):
+        return SimpleNamespace(inner=inner)
+
+    for road in (closed_over, as_default, wrapped, in_attribute):
+        value = closed_over(key)
+        for depth in range(_DEEP + 2):
+            found = list(_of(value, "", set(), 0))
+            assert (found == ["inner"]) is (depth < _DEEP), (road.__name__, depth, found)
+            value = road(value)

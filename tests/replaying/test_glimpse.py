@@ -14,6 +14,7 @@ from dpaudit.freezing.glimpse import (
     _declared,
     _movement,
     _over,
+    _over_of_numbers,
     _scale,
     called,
     moved_over,
@@ -150,3 +151,21 @@ def test_what_a_class_inherits_is_inherited_again_after_the_runs():
     assert (Derived.own, Derived.inherited) == ("own", "old")
     assert "inherited" not in vars(Derived)
     assert np.array_equal(tensors._array(np.arange(2)), [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "scale", "factor", "over"),
+    [
+        (1.0, 4.0, 2.0, 1.0, 1.5),
+        (4.0, 1.0, 2.0, -3.0, 0.5),
+        (1.0, 1.0, None, 1.0, 0.0),
+        (0.0, 3.0, None, 2.0, 1.5),
+        (0.0, 1.0, 0.0, 1.0, None),
+        (0.0, 1.0, math.inf, 1.0, None),
+        (0.0, math.inf, 1.0, 1.0, None),
+        (0.0, 1e300, 1e-300, 1.0, None),
+        (None, 1.0, 1.0, 1.0, None),
+    ],
+)
+def test_two_numbers_are_apart_in_scales_of_their_noise(one, other, scale, factor, over):
+    assert _over_of_numbers(one, other, scale, factor) == over
