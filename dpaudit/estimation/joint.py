@@ -24,7 +24,8 @@ The supremum is bounded by cells: on ``q_1 <= q <= q_2`` no tail exceeds that of
 With all 2n outputs right the p-value is ``(1 + e^-epsilon)^(-2n)``, but for beta: epsilon is at
 least ``-ln(alpha^(-1/(2n)) - 1)``, about ``ln(2n / 3)`` at 95%, which no test on outputs can beat.
 
-Binomial probabilities and tails at many counts at once, by the incomplete beta function.
+Tails at many counts at once are sums of binomial probabilities where these are few, and come from
+the incomplete beta function elsewhere.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,8 +57,12 @@ def binomial(k: Counts, n: int, p: float) -> Array:
     >>> binomial(np.array([0, 1, 2]), 2, 0.5).round(9)
     array([0.25, 0.5 , 0.25])
     """
-    log_count = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-    return np.asarray(np.exp(log_count + xlogy(k, p) + xlog1py(n - k, -p)))
+    return np.asarray(np.exp(log_ways(k, n) + xlogy(k, p) + xlog1py(n - k, -p)))
+
+
+def log_ways(k: Counts, n: int) -> Array:
+    """Return the logarithm of n over k, for each k."""
+    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
 
 
 def upper_tails(least: Array, n: int, p: float) -> Array:
@@ -86,6 +91,9 @@ def lower_tails(most: Array, n: int, p: float) -> Array:
     return np.where(most < 0, 0.0, np.where(most >= n, 1.0, tails))
 
 
+_SUMMED = 8  # probabilities that are summed for a tail, for each count that it is wanted at
+_TABLE = 2**17  # hits whose ways are kept: of more, rounding is larger, too
+_ROUNDED = 1 + 1e-8  # times which a sum of probabilities is no less than the exact one
 _CELLS = 24
 _STRIDE = 4  # of the cells' edges, where the peak is looked for first
 _NUISANCE = 0.02  # share of the error probability that goes to the interval for q
@@ -272,10 +280,32 @@ class _Test:
         first, last = _window(m, q, self.reach)
         if last - first > _ONE_BY_ONE:
             return self._grouped_tail(p, q, first, last)
-        y = np.arange(first, last + 1)
-        least = self.least[first - self.first : last + 1 - self.first]
-        reached = upper_tails(least.astype(np.float64), self.trials, p)
-        return min(1.0, float(binomial(y, m, q) @ reached) + _beyond(first, last, m, q))
+        place = slice(first - self.first, last + 1 - self.first)
+        hits = self._hits_reached(self.least[place], p)
+        others = _probabilities(self._others[place], first, m, q)
+        return min(1.0, _ROUNDED * float(others @ hits) + _beyond(first, last, m, q))
+
+    @cached_property
+    def _others(self) -> Array:
+        """The logarithm of how many ways there are to each number of other hits."""
+        return log_ways(np.arange(len(self.least)) + self.first, self.other_trials)
+
+    @cached_property
+    def _hits(self) -> tuple[int, Array]:
+        """The fewest extreme hits, and the logarithm of how many ways there are from there on."""
+        fewest = max(int(self.least[0]), 0)
+        return fewest, log_ways(np.arange(fewest, self.trials + 1), self.trials)
+
+    def _hits_reached(self, least: Counts, p: float) -> Array:
+        """Return the probability of so many hits for each of ever larger numbers."""
+        fewest, most = max(int(least[0]), 0), max(int(least[-1]), 0)
+        if self.trials > _TABLE or most - fewest > _SUMMED * len(least):
+            return upper_tails(least.astype(np.float64), self.trials, p)
+        start, ways = self._hits
+        each = _probabilities(ways[fewest - start : most - start], fewest, self.trials, p)
+        beyond = upper_tails(np.array([float(most)]), self.trials, p)
+        sums = np.cumsum(np.concatenate([beyond, each[::-1]]))[::-1]
+        return np.asarray(sums[np.maximum(least, fewest) - fewest])
 
     def _grouped_tail(self, p: float, q: float, first: int, last: int) -> float:
         """Return a little more than the tail: groups of other hits count as their fewest.
@@ -306,6 +336,14 @@ class _Test:
         among = (1 - _EVEN) * share + _EVEN * even
         starts = y[np.searchsorted(among, np.arange(_GROUPS) / _GROUPS)]
         return np.concatenate([[first], starts[np.diff(starts, prepend=first) > 0]])
+
+
+def _probabilities(ways: Array, first: int, n: int, p: float) -> Array:
+    """Return ``P(Bin(n, p) = k)`` for each k from ``first`` on, by the logarithms of their ways."""
+    k = np.arange(first, first + len(ways))
+    if not 0 < p < 1:
+        return binomial(k, n, p)
+    return np.exp(ways + (k * math.log(p) + (n - k) * math.log1p(-p)))
 
 
 def _beyond(first: int, last: int, n: int, p: float) -> float:

@@ -13,7 +13,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 import dpaudit.estimation.joint as joint
 from dpaudit.errors import InvalidArgument
-from dpaudit.estimation.joint import _Test, exponent, joint_lower_bound
+from dpaudit.estimation.joint import _ROUNDED, _Test, exponent, joint_lower_bound
 from dpaudit.estimation.likelihood import distance, likelihood_bound
 
 ALPHA = 0.05
@@ -312,3 +312,25 @@ def test_tails_are_those_of_the_binomial(n):
     for p in (1e-9, 0.2, 0.5, 0.99):
         assert joint.upper_tails(k, n, p) == pytest.approx(binom.sf(k - 1, n, p), rel=1e-9)
         assert joint.lower_tails(k, n, p) == pytest.approx(binom.cdf(k, n, p), rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [40, 1000, 2**17 + 1])
+def test_sums_of_probabilities_are_tails_and_never_smaller(n):
+    rng = np.random.default_rng(n)
+    for p in (0.0, 1e-9, 0.03, 0.5, 0.97, 1 - 1e-9, 1.0):
+        first = int(np.clip(n * p - 30, 0, n - 1))
+        least = np.minimum(first + np.cumsum(rng.integers(0, 3, 60)), n + 1)
+        found = _ROUNDED * hits_reached(least, n, p)
+        exact = binom.sf(least - 1, n, p)
+        assert np.allclose(found, exact, rtol=3e-8, atol=1e-300)
+        assert (found >= exact * (1 - 1e-12)).all()
+
+
+def test_what_is_never_extreme_adds_nothing_and_what_always_is_adds_all():
+    found = hits_reached(np.array([-1, 0, 3, 11, 11]), 10, 0.3)
+    assert found == pytest.approx([1, 1, binom.sf(2, 10, 0.3), 0, 0], abs=1e-12)
+
+
+def hits_reached(least, n, p):
+    test = _Test.of(n, 0, n, n, 0.0, ALPHA)
+    return replace(test, least=least)._hits_reached(least, p)
