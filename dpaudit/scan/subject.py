@@ -298,8 +298,10 @@ class SubjectScan:
                 except OutOfTime:  # its share is over, which is no failure
                     continue
                 except DpauditError as error:
-                    failed = {"subject": self.subject.name, "setting": setting}
-                    self.ran.failed_searches.append(FailedSearch(**failed, why=str(error)))
+                    failed = FailedSearch(
+                        subject=self.subject.name, setting=setting, why=str(error)
+                    )
+                    self.ran.failed_searches.append(failed)
 
     def _is_late(self) -> bool:
         return self._used() > _SEARCHED_UNTIL
