@@ -100,10 +100,11 @@ class Observed(Wraps):
             return host_array(self.calls.observations(dataset, trials, rng))
         with self.calls.generators(rng):
             if "time" in self.watched:  # what a first call takes, or one after another dataset's
-                self._watched_call(dataset, copy.deepcopy(rng))
-            return [self._watched_call(dataset, rng) for _ in range(trials)]
+                self.observe(dataset, copy.deepcopy(rng))
+            return [self.observe(dataset, rng) for _ in range(trials)]
 
-    def _watched_call(self, dataset: Any, rng: Generator) -> dict[str, Any]:
+    def observe(self, dataset: Any, rng: Generator) -> dict[str, Any]:
+        """Return the output of one call, and what else is watched."""
         seen: dict[str, Any] = {}
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

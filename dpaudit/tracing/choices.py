@@ -16,9 +16,17 @@ from numpy.random import Generator
 
 from dpaudit._typing import Array
 from dpaudit.freezing.tracked import Call
-from dpaudit.tracing.discrete import Chances, Drawn, Stepped
+from dpaudit.tracing.discrete import Chances, Drawn
 from dpaudit.tracing.inverse import Inverse, Piece, function_of_uniform
-from dpaudit.tracing.pending import Exponential, Pending, Source, plainly, spread_out, whole
+from dpaudit.tracing.located import Exponential, WholeNoise
+from dpaudit.tracing.pending import (
+    Pending,
+    Source,
+    is_number,
+    plainly,
+    spread_out,
+    whole,
+)
 
 if TYPE_CHECKING:
     from dpaudit.tracing.draws import LawState
@@ -167,7 +175,7 @@ class Uniform(Pending):
         """Return scaled and moved draws."""
         others = [one for one in inputs if one is not self]
         divides = ufunc is np.true_divide and inputs[0] is not self
-        if divides or len(others) + 1 < len(inputs) or any(map(_is_no_number, others)):
+        if divides or len(others) + 1 < len(inputs) or not all(map(is_number, others)):
             return apply_decided(ufunc, inputs)
         offset = ufunc(*(self._offset if one is self else one for one in inputs))
         if ufunc in (np.add, np.subtract):
@@ -197,10 +205,6 @@ def uniform_draws(
 
 
 _BELOW = {np.less: True, np.less_equal: True, np.greater: False, np.greater_equal: False}
-
-
-def _is_no_number(value: Any) -> bool:
-    return isinstance(value, Pending) or np.asarray(value).dtype.kind not in "biuf"
 
 
 class Geometric(Pending):
@@ -242,57 +246,11 @@ class Geometric(Pending):
         if one.shape != other.shape or not np.array_equal(one._chance, other._chance):
             return apply_decided(ufunc, inputs)
         sources = (*one._sources, *other._sources)
-        return WholeNoise(self._state, sources, 1 - self._chance)
+        return WholeNoise(self._state, "discrete laplace", sources, 1 - self._chance)
 
     def part(self, key: Any) -> Geometric:
         """Return some entries."""
         return Geometric(self._state, self._picked(key), np.asarray(self._chance[key]))
-
-
-class WholeNoise(Pending):
-    """Discrete Laplace noise.
-
-    Parameters
-    ----------
-    state, sources
-        As of noise.
-    ratio
-        Of neighbouring probabilities, of each entry.
-    """
-
-    def __init__(self, state: LawState, sources: Sequence[Source], ratio: Array) -> None:
-        super().__init__(state, sources)
-        self._ratio = ratio
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Of what it will be."""
-        return np.dtype(np.int64)
-
-    def decide(self) -> Any:
-        """Return it as a noisy value around 0."""
-        return self._meet(np.zeros(self.shape, dtype=np.int64))
-
-    def _meet(self, value: Any) -> Any:
-        centre = np.asarray(value)
-        shape = np.broadcast_shapes(centre.shape, self.shape)
-        law = Stepped(spread_out(centre, shape), spread_out(self._ratio, shape))
-        found = self._state.decide("discrete laplace", self.broadcast(shape), law)
-        return found.astype(np.result_type(centre.dtype, np.int64))[()]
-
-    def combine(self, ufunc: Any, inputs: tuple[Any, ...]) -> Any:
-        """Return a noisy value of a sum; noise and its negative have one law."""
-        if ufunc is np.negative:
-            return self
-        others = [one for one in inputs if one is not self]
-        if len(others) != 1 or ufunc not in (np.add, np.subtract) or _is_no_number(others[0]):
-            return apply_decided(ufunc, inputs)
-        minus = ufunc is np.subtract and inputs[0] is self
-        return self._meet(np.negative(np.asarray(others[0]) * 1) if minus else others[0])
-
-    def part(self, key: Any) -> WholeNoise:
-        """Return some entries."""
-        return WholeNoise(self._state, self._picked(key), np.asarray(self._ratio[key]))
 
 
 def other_noise(state: LawState, call: Call, location: Array, scale: Array) -> Any:

@@ -25,7 +25,7 @@ from numpy.random import Generator
 from scipy.special import logsumexp
 
 from dpaudit._typing import Array
-from dpaudit.reals import Real, log
+from dpaudit.reals import Real, log, sqrt
 from dpaudit.tracing.steps import LAWS, Law, MixedGaussian
 
 _NEAR = 1e-6  # of the least distance of two values: what rounding may change
@@ -58,6 +58,16 @@ class Chances:
         if not (fits and np.isfinite(self.options).all()):
             return "options that are no numbers, or probabilities that do not add up to 1"
         return None
+
+    def __len__(self) -> int:
+        return len(self.options)
+
+    def extended(self, longer: Chances) -> Chances:
+        """Return these entries, and then those that a longer choice has beyond them."""
+        options, chances = (longer.options[len(self) :], longer.chances[len(self) :])
+        return Chances(
+            np.concatenate([self.options, options]), np.concatenate([self.chances, chances])
+        )
 
     def law_of(self, index: tuple[int, ...]) -> dict[float, float]:
         """Return the probability of each possible value of an entry."""
@@ -244,14 +254,13 @@ class DiscreteLaplace:
         total = Real(0.0)
         for sign, one in ((1.0, own), (-1.0, other)):
             for v, x, a in zip(value.flat, one.centre.flat, one.ratio.flat, strict=True):
-                ratio = Real(float(a))
-                each = (
-                    log(1 - ratio)
-                    - log(1 + ratio)
-                    + abs(Real(float(v)) - Real(float(x))) * log(ratio)
-                )
+                each = self._enclosed_chance(abs(Real(float(v)) - Real(float(x))), Real(float(a)))
                 total = total + Real(sign) * each
         return total
+
+    def _enclosed_chance(self, shift: Real, ratio: Real) -> Real:
+        """Return the log-probability of so many steps from the centre."""
+        return log(1 - ratio) - log(1 + ratio) + shift * log(ratio)
 
     def tilted(
         self, own: Stepped, other: Stepped, tilt: float, rng: Generator
@@ -292,6 +301,34 @@ class DiscreteLaplace:
 
     def _below(self, steps: Array, ratio: Array) -> Array:
         tail = ratio ** np.where(steps < 0, -steps, steps + 1) / (1 + ratio)
+        return np.asarray(np.where(steps < 0, tail, 1 - tail))
+
+
+class RoundedLaplace(DiscreteLaplace):
+    """A whole number with Laplace noise that is rounded: of scale s, ``ratio`` is ``exp(-1 / s)``.
+
+    Rounded noise is 0 with probability ``1 - a^(1/2)``, and otherwise k with
+    ``a^|k| (a^(-1/2) - a^(1/2)) / 2``.
+    """
+
+    def draw(self, own: Stepped, rng: Generator) -> Array:
+        """Return the centre and rounded Laplace draws."""
+        scale = self.scale(own)
+        return np.asarray(own.centre + np.round(scale * rng.laplace(size=own.shape)))
+
+    def _log_chance(self, value: Array, own: Stepped) -> Array:
+        shift, half = np.abs(value - own.centre), np.log(own.ratio) / 2
+        away = 2 * shift * half + np.log(np.sinh(-half))
+        return np.asarray(np.where(shift == 0, np.log(-np.expm1(half)), away))
+
+    def _enclosed_chance(self, shift: Real, ratio: Real) -> Real:
+        root = sqrt(ratio)
+        if shift == 0:
+            return log(1 - root)
+        return shift * log(ratio) + log((1 / root - root) / 2)
+
+    def _below(self, steps: Array, ratio: Array) -> Array:
+        tail = ratio ** (np.where(steps < 0, -steps, steps + 1) - 0.5) / 2
         return np.asarray(np.where(steps < 0, tail, 1 - tail))
 
 
@@ -356,6 +393,7 @@ KINDS: dict[str, Law] = {
     "normal of a matrix": MixedGaussian(),
     "choice": Choice(),
     "discrete laplace": DiscreteLaplace(),
+    "rounded laplace": RoundedLaplace(),
     "public": Public(),
 }
 """Every law that is read, by the kind of its noisy values."""

@@ -16,7 +16,8 @@ from dpaudit.freezing import recorder, tracked
 from dpaudit.freezing.tracked import Call
 from dpaudit.tracing.choices import other_draw, other_noise
 from dpaudit.tracing.discrete import KINDS, Chances, Drawn, have_near_misses
-from dpaudit.tracing.pending import Noise, NoLaw, Source, numbers, spread_out, whole
+from dpaudit.tracing.located import Noise
+from dpaudit.tracing.pending import NoLaw, Source, numbers, spread_out, whole
 from dpaudit.tracing.steps import LAWS, Law
 
 
@@ -43,6 +44,23 @@ class Meeting:
     def key(self) -> tuple[str, str, tuple[int, ...]]:
         """What two runs that see the same noisy values agree on."""
         return self.kind, self.place, self.parameters.shape
+
+    def align(self, other: Meeting) -> bool:
+        """Make both as long as the longer one, and return whether they are alike then.
+
+        One record more has one coin more. Who adds it to the other side, where nothing reads it,
+        changes no output: but outputs cannot determine it either.
+        """
+        one, two = self.parameters, other.parameters
+        if (self.kind, self.place) != (other.kind, other.place) or not isinstance(one, Chances):
+            return False
+        if one.shape[1:] != two.shape[1:] or not one.shape:
+            return False
+        if one.options.shape[-1] != two.options.shape[-1]:
+            return False
+        longer = max(one, two, key=len)
+        self.parameters, other.parameters = one.extended(longer), two.extended(longer)
+        return True
 
     def differs_from(self, other: Meeting) -> str | None:
         """Return why both have no losses, though they meet alike; None if they have."""

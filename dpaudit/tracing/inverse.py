@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from dpaudit._typing import Array
-from dpaudit.tracing.pending import Exponential, Noise, Pending, apply_plain
+from dpaudit.tracing.located import Exponential, Noise
+from dpaudit.tracing.pending import Pending, apply_plain
 
 _ROUNDING = 1e-12  # of a scale, in constants that cancel
 

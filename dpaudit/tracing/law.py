@@ -47,7 +47,9 @@ from dpaudit.tracing.discrete import KINDS
 from dpaudit.tracing.draws import LawState, Meeting
 from dpaudit.tracing.lockstep import Trace, run_in_lockstep, trace
 from dpaudit.tracing.pending import NoLaw
+from dpaudit.tracing.watching import WatchedCalls
 
+AnyCalls = Calls | WatchedCalls
 Key = tuple[str, str, tuple[int, ...]]
 _CONFIRMING = (
     50  # runs that show whether outputs tell noisy values, beyond those that it is learned on
@@ -131,7 +133,7 @@ class TracedLaw(Wraps):
     is_replayed = True
     """That every transcript runs the code again, so that checks draw no more than they need."""
 
-    calling: Calls
+    calling: AnyCalls
     keys: tuple[Key, ...]
     located: tuple[bool, ...]
     read_off: ReadOff
@@ -322,7 +324,7 @@ class TracedLaw(Wraps):
         )
 
 
-def untouched(calling: Calls, dataset: Any, trials: int, rng: Generator) -> list[Outcome]:
+def untouched(calling: AnyCalls, dataset: Any, trials: int, rng: Generator) -> list[Outcome]:
     """Return outputs of calls as they are, each in the form in which it is alone in a call."""
     many = calling.observations(dataset, trials, rng)
     if not calling.form.many:

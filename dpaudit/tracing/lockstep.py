@@ -19,6 +19,7 @@ from dpaudit.freezing.recorder import Run
 from dpaudit.freezing.tracked import Call
 from dpaudit.tracing.draws import LawState, Meeting
 from dpaudit.tracing.pending import plainly
+from dpaudit.tracing.watching import Warned
 
 Function = Callable[[Any, Any], Any]
 Decide = Callable[[Meeting, Meeting], Array]
@@ -58,6 +59,7 @@ class _Partner:
 
     def _run(self, function: Function, data: Any) -> None:
         self.go.acquire()
+        self.warned = Warned()
         self.state = LawState(self.seed, self._wait, self.located)
         self.trace = trace(self.state, function, data)
         self.meeting = None
@@ -65,8 +67,10 @@ class _Partner:
 
     def _wait(self, meeting: Meeting) -> Any:
         self.meeting = meeting
+        self.warned.keep()
         self.back.release()
         self.go.acquire()
+        self.warned.restore()
         if isinstance(self.answer, _Stop):
             raise self.answer
         return self.answer
@@ -75,8 +79,10 @@ class _Partner:
         """Let it go on from its last meeting, and return its next one; None at its end."""
         self.answer = answer
         recorder.switch_to(self.state)
+        warned = Warned()
         self.go.release()
         self.back.acquire()
+        warned.restore()
         return self.meeting
 
     def end(self, answer: Any) -> Trace:
@@ -138,13 +144,22 @@ def run_in_lockstep(
     def meet(meeting: Meeting) -> Array:
         other = partner.go_on(answer[0]) if partner.trace is None else None
         recorder.switch_to(state)
-        if other is None or other.key != meeting.key:
+        lengths = None
+        if other is None:
             raise state.refuse_for(_ELSEWHERE)
+        if other.key != meeting.key:
+            lengths = [one.parameters.shape[:1] for one in (meeting, other)]
+            if not meeting.align(other):
+                raise state.refuse_for(_ELSEWHERE)
         if (reason := meeting.differs_from(other)) is not None:
             raise state.refuse_for((meeting.place, reason))
         value = decide(meeting, other)
-        answer[0] = value
-        return value
+        if lengths is None:
+            answer[0] = value
+            return value
+        (own_length,), (other_length,) = lengths
+        answer[0] = value[:other_length]
+        return value[:own_length]
 
     state = LawState(seed, meet, located)
     with warnings.catch_warnings():  # two runs that catch their own leave filters of either

@@ -14,6 +14,7 @@ from dpaudit.neighbours import Pair
 from dpaudit.tracing.determined import ReadOff
 from dpaudit.tracing.law import Key, NoLawFound, Profile, TracedLaw, TracedView
 from dpaudit.tracing.reading import read_law
+from dpaudit.tracing.watching import calls_of
 
 Answer = tuple[Any, ...]
 
@@ -67,10 +68,9 @@ def law_of(mechanism: Any, pair: Pair[Any], seed: int) -> PlacedLaw | NoLawFound
 def _here(mechanism: Any, pair: Pair[Any], seed: int) -> TracedLaw | TracedView | NoLawFound:
     if not isinstance(mechanism, Observed):
         return NoLawFound(reason="the mechanism is no function")
-    if mechanism.watched or mechanism.ignored or mechanism.calls.fresh is not None:
-        reason = "more is observed, ignored or made anew than what the function returns"
-        return NoLawFound(reason=reason)
-    return read_law(mechanism.calls, pair, np.random.default_rng(seed))
+    if "time" in mechanism.watched or mechanism.ignored or mechanism.calls.fresh is not None:
+        return NoLawFound(reason="time is observed, or something is ignored or made anew")
+    return read_law(calls_of(mechanism), pair, np.random.default_rng(seed))
 
 
 def read_there(mechanism: Any, pair: Pair[Any], seed: int) -> Answer:
@@ -89,7 +89,7 @@ def made_there(make: Callable[..., Any], arguments: tuple[Any, ...], answer: Ans
     """Return the mechanism with the law of an answer, where its code runs."""
     _, located, (fixed, places, matrix, offset), _ = answer
     read_off = ReadOff(tuple(fixed), places, matrix, offset)
-    calling = make(*arguments).calls
+    calling = calls_of(make(*arguments))
     return TracedLaw(calling, _keys(answer), tuple(located), read_off, _profile(answer))
 
 

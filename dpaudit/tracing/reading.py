@@ -11,7 +11,6 @@ from numpy.random import Generator
 
 from dpaudit._typing import Array
 from dpaudit.freezing import patching
-from dpaudit.laws.calling import Calls
 from dpaudit.neighbours import Pair
 from dpaudit.tracing.determined import (
     SOME,
@@ -23,6 +22,7 @@ from dpaudit.tracing.determined import (
 )
 from dpaudit.tracing.draws import LawState, Meeting, draw_value
 from dpaudit.tracing.law import (
+    AnyCalls,
     Key,
     NoLawFound,
     Profile,
@@ -37,14 +37,14 @@ from dpaudit.tracing.law import (
 from dpaudit.tracing.lockstep import Trace, run_in_lockstep, trace
 from dpaudit.tracing.pending import NoLaw
 
-_Called: TypeAlias = "Calls | _Two"
+_Called: TypeAlias = "AnyCalls | _Two"
 _LONGEST = 100_000  # noisy numbers of a run
 _CONFIRMING = 50  # further runs that show whether outputs tell noisy values
 _COMPARED = 150  # outputs of calls that are watched, and of others, of each dataset
 
 
 def read_law(
-    calling: Calls, pair: Pair[Any], rng: Generator
+    calling: AnyCalls, pair: Pair[Any], rng: Generator
 ) -> TracedLaw | TracedView | NoLawFound:
     """Return a function with the law that is read from runs of it, or why there is none.
 
@@ -79,7 +79,7 @@ class _Watched(NamedTuple):
 
 
 def _read_watched(
-    calling: Calls, pair: Pair[Any], rng: Generator
+    calling: AnyCalls, pair: Pair[Any], rng: Generator
 ) -> TracedLaw | _Watched | NoLawFound:
     """Return a law, or what runs form, while every call is watched."""
     if calling.form.many and (reason := _why_dependent(calling, pair, rng)) is not None:
@@ -111,7 +111,7 @@ def _read_watched(
 class _Two:
     """Calls of code that draws several outputs, for two of them."""
 
-    def __init__(self, calling: Calls) -> None:
+    def __init__(self, calling: AnyCalls) -> None:
         self._calling = calling
 
     def one(self, dataset: Any, rng: Generator) -> Any:
@@ -119,7 +119,7 @@ class _Two:
         return self._calling.observations(dataset, 2, rng)
 
 
-def _why_dependent(calling: Calls, pair: Pair[Any], rng: Generator) -> NoLawFound | None:
+def _why_dependent(calling: AnyCalls, pair: Pair[Any], rng: Generator) -> NoLawFound | None:
     """Return why two outputs of one call are not known to be independent.
 
     Each has noisy values of its own where there are twice as many as in a call for one output, and
@@ -137,7 +137,7 @@ def _why_dependent(calling: Calls, pair: Pair[Any], rng: Generator) -> NoLawFoun
 
 
 def _runs(
-    calling: Calls, pair: Pair[Any], rng: Generator, located: Sequence[bool], count: int
+    calling: AnyCalls, pair: Pair[Any], rng: Generator, located: Sequence[bool], count: int
 ) -> list[_Learned] | NoLawFound:
     """Return some runs on both sides, or why one has no law."""
     runs = list[_Learned]()
@@ -166,7 +166,7 @@ def _is_told(run: _Learned, read_off: ReadOff, first: _Learned) -> bool:
     return run.keys == first.keys and read_off.agrees(run.outcome, run.values, scales)
 
 
-def _law_of(calling: Calls, runs: Sequence[_Learned], read_off: ReadOff) -> TracedLaw | None:
+def _law_of(calling: AnyCalls, runs: Sequence[_Learned], read_off: ReadOff) -> TracedLaw | None:
     """Return the law of runs, None where nothing of it can be checked."""
     keys, profile = _profile([(one.own, one.other) for one in runs])
     if all(kind == "public" for kind, _, _ in keys):
@@ -174,7 +174,7 @@ def _law_of(calling: Calls, runs: Sequence[_Learned], read_off: ReadOff) -> Trac
     return TracedLaw(calling, runs[0].keys, tuple(runs[0].own.located), read_off, profile)
 
 
-def _watched(calling: Calls, data: Any, rng: Generator) -> Outcome:
+def _watched(calling: AnyCalls, data: Any, rng: Generator) -> Outcome:
     """Return the output of a run whose noisy values are drawn."""
     state = LawState(int(rng.integers(2**63)), lambda meeting: draw_value(meeting, rng))
     run = trace(state, calling.one, data).run

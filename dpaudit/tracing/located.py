@@ -1,0 +1,290 @@
+"""Noise with location and scale, mixed by a matrix, rounded, or of whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpaudit._typing import Array
+from dpaudit.freezing.recorder import standard_draw
+from dpaudit.tracing.discrete import Drawn, Stepped
+from dpaudit.tracing.pending import Pending, Source, apply_plain, is_number, spread_out
+from dpaudit.tracing.steps import Located, Mixed
+
+if TYPE_CHECKING:
+    from dpaudit.tracing.draws import LawState
+
+
+class Noise(Pending):
+    """Noise of a law with location and scale.
+
+    Parameters
+    ----------
+    state
+        The run.
+    kind
+        The law.
+    sources
+        What it is made of.
+    factor
+        What draws of scale 1 are times, of the same shape.
+    """
+
+    def __init__(
+        self, state: LawState, kind: str, sources: Sequence[Source], factor: Array
+    ) -> None:
+        super().__init__(state, sources)
+        self._kind, self._factor = kind, factor
+
+    def decide(self) -> Any:
+        """Return it as a noisy value around 0."""
+        found = self._located(np.zeros(self.shape), self._factor, self._sources)
+        return found if found.ndim else float(found)
+
+    def _located(self, centre: Array, factor: Array, sources: Sequence[Source]) -> Array:
+        """Return a noisy value; noise and its negative have one law."""
+        return self._state.decide(self._kind, sources, Located(centre, np.abs(factor)))
+
+    def meet(self, value: Any, sign: float = 1.0, *, of_numpy: bool = True) -> Any:
+        """Return ``sign`` times a value plus noise.
+
+        A number is one of numpy where the sum of plain ones would be.
+        """
+        if isinstance(value, Pending):
+            return self._add(value, sign)
+        centre = np.asarray(value)
+        if centre.dtype.kind not in "biuf":
+            raise self.refusal("noise is added to what is no number")
+        shape = np.broadcast_shapes(centre.shape, self.shape)
+        factor = spread_out(self._factor, shape)
+        found = self._located(sign * spread_out(centre, shape), factor, self.broadcast(shape))
+        if found.ndim:
+            return found
+        plain = not isinstance(value, np.generic | np.ndarray) and self._sources[0][0].shape == ()
+        return float(found) if plain or not of_numpy else np.float64(found)
+
+    def _add(self, other: Pending, sign: float) -> Any:
+        """Return the noise of a sum: Gaussian noise adds up to Gaussian noise."""
+        if other.is_decided:
+            return self.meet(other.plain(), sign)
+        alike = isinstance(other, Noise) and self._kind == other._kind == "normal"
+        if not alike or self.shape != other.shape:
+            return self.plain() + sign * other.plain()
+        factor = np.hypot(self._factor, other._factor)
+        return Noise(self._state, self._kind, (*self._sources, *other._sources), factor)
+
+    def _times(self, number: Any, *, divide: bool = False) -> Any:
+        if isinstance(number, Pending):
+            return self.plain() / number.plain() if divide else self.plain() * number.plain()
+        factor = np.asarray(number)
+        if factor.dtype.kind not in "biuf":
+            raise self.refusal("noise is multiplied by what is no number")
+        made = np.asarray(self._factor / factor if divide else self._factor * factor)
+        return self._alike(self.broadcast(made.shape), made)
+
+    def _alike(self, sources: Sequence[Source], factor: Array) -> Noise:
+        return Noise(self._state, self._kind, sources, factor)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if ufunc is np.matmul and method == "__call__" and not options and inputs[1] is self:
+            if (mixed := self._mixed(inputs[0])) is not None:
+                return mixed
+        return super().__array_ufunc__(ufunc, method, *inputs, **options)
+
+    def _mixed(self, matrix: Any) -> MixedNoise | None:
+        """Return a square matrix times Gaussian noise, None where it is none."""
+        is_known = isinstance(matrix, np.ndarray) and matrix.dtype.kind in "iuf"
+        if self.is_decided or self._kind != "normal" or not is_known or len(self.shape) != 1:
+            return None
+        if matrix.shape != (*self.shape, *self.shape):
+            return None
+        return MixedNoise(self._state, self._sources, matrix * self._factor)
+
+    def combine(self, ufunc: Any, inputs: tuple[Any, ...]) -> Any:
+        """Return scaled noise, or a noisy value."""
+        if ufunc is np.negative:
+            return self._times(-1.0)
+        if ufunc is np.positive:
+            return self
+        one, other = inputs
+        if ufunc is np.add:
+            return self.meet(other if one is self else one)
+        if ufunc is np.subtract:
+            return self._times(-1.0).meet(one) if other is self else self.meet(other, -1.0)
+        if ufunc is np.multiply:
+            return self._times(other if one is self else one)
+        return self._times(other, divide=True) if one is self else one / self.plain()
+
+    def __round__(self, *digits: Any) -> Any:
+        return round(self.plain(), *digits) if digits or self.shape else self._rounded(np.int64)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        if function in (np.round, np.around) and len(args) == 1 and not options:
+            return self._rounded(float)
+        return super().__array_function__(function, types, args, options)
+
+    def _rounded(self, whole: Any) -> Any:
+        """Return rounded noise: of Laplace noise, that has a law of its own."""
+        if self.is_decided or self._kind != "laplace" or not np.all(self._factor):
+            return np.round(self.plain()).astype(whole) if self.shape else round(self.plain())
+        ratio = np.exp(-1 / np.abs(self._factor))
+        return WholeNoise(self._state, "rounded laplace", self._sources, ratio, whole)
+
+    def part(self, key: Any) -> Noise:
+        """Return some entries."""
+        return self._alike(self._picked(key), np.asarray(self._factor[key]))
+
+    def reshape(self, *shape: Any) -> Any:
+        """Return the same entries in another shape."""
+        if self.is_decided:
+            return self.plain().reshape(*shape)
+        sources = tuple((call, index.reshape(*shape)) for call, index in self._sources)
+        return self._alike(sources, self._factor.reshape(*shape))
+
+    def ravel(self) -> Any:
+        """Return the same entries in one axis."""
+        return self.reshape(-1)
+
+    def astype(self, dtype: Any, **options: Any) -> Any:
+        """Return the same noise; of another type than floats it is looked at."""
+        if self.is_decided or np.dtype(dtype) != np.dtype(float):
+            return np.asarray(self.plain()).astype(dtype, **options)
+        return self
+
+    @property
+    def T(self) -> Any:
+        """The transpose."""
+        if self.is_decided:
+            return self.plain().T
+        sources = tuple((call, index.T) for call, index in self._sources)
+        return self._alike(sources, self._factor.T)
+
+
+class WholeNoise(Pending):
+    """Noise of whole numbers.
+
+    Parameters
+    ----------
+    state, sources
+        As of noise.
+    kind
+        The law.
+    ratio
+        Of neighbouring probabilities, of each entry.
+    whole
+        What it will be: of rounded draws floats, or integers.
+    """
+
+    def __init__(
+        self,
+        state: LawState,
+        kind: str,
+        sources: Sequence[Source],
+        ratio: Array,
+        whole: Any = np.int64,
+    ) -> None:
+        super().__init__(state, sources)
+        self._kind, self._ratio = kind, ratio
+        self._whole: np.dtype[Any] = np.dtype(whole)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of what it will be."""
+        return self._whole
+
+    def decide(self) -> Any:
+        """Return it as a noisy value around 0."""
+        return self._meet(np.zeros(self.shape, dtype=self._whole))
+
+    def _meet(self, value: Any) -> Any:
+        centre = np.asarray(value)
+        shape = np.broadcast_shapes(centre.shape, self.shape)
+        law = Stepped(spread_out(centre, shape), spread_out(self._ratio, shape))
+        found = self._state.decide(self._kind, self.broadcast(shape), law)
+        return found.astype(np.result_type(centre.dtype, self._whole))[()]
+
+    def combine(self, ufunc: Any, inputs: tuple[Any, ...]) -> Any:
+        """Return a noisy value of a sum; noise and its negative have one law."""
+        if ufunc is np.negative:
+            return self
+        others = [one for one in inputs if one is not self]
+        if len(others) != 1 or ufunc not in (np.add, np.subtract) or not is_number(others[0]):
+            return apply_plain(ufunc, inputs, {})
+        minus = ufunc is np.subtract and inputs[0] is self
+        return self._meet(np.negative(np.asarray(others[0]) * 1) if minus else others[0])
+
+    def part(self, key: Any) -> WholeNoise:
+        """Return some entries."""
+        ratio = np.asarray(self._ratio[key])
+        return WholeNoise(self._state, self._kind, self._picked(key), ratio, self._whole)
+
+
+class Exponential(Noise):
+    """Exponential noise: the difference of two of one scale is Laplace noise."""
+
+    def decide(self) -> Any:
+        """Return the draws: both sides share them."""
+        kind, factor = self._kind, self._factor
+        given = kind.encode() + factor.tobytes()
+        drawn = Drawn(lambda rng: factor * standard_draw(kind, rng, self.shape), given, self.shape)
+        found = self._state.decide("public", self._sources, drawn)
+        return found if found.ndim else float(found)
+
+    def _located(self, centre: Array, factor: Array, sources: Sequence[Source]) -> Array:
+        raise self.refusal(f"no law is read of {self._kind} noise that is added to a value")
+
+    def _alike(self, sources: Sequence[Source], factor: Array) -> Noise:
+        return type(self)(self._state, self._kind, sources, factor)
+
+    def _add(self, other: Pending, sign: float) -> Any:
+        both = isinstance(other, Exponential) and not other.is_decided
+        if both and self._kind == other._kind == "exponential":
+            opposite = np.array_equal(self._factor, -sign * other._factor)
+            if opposite and np.all(self._factor != 0):
+                sources = (*self._sources, *other._sources)
+                return Noise(self._state, "laplace", sources, np.abs(self._factor))
+        return super()._add(other, sign)
+
+
+class MixedNoise(Pending):
+    """Gaussian noise that a square matrix mixes.
+
+    Parameters
+    ----------
+    state, sources
+        As of noise.
+    matrix
+        Times a standard normal vector.
+    """
+
+    def __init__(self, state: LawState, sources: Sequence[Source], matrix: Array) -> None:
+        super().__init__(state, sources)
+        self._matrix = matrix
+
+    def decide(self) -> Any:
+        """Return it as a noisy vector around 0."""
+        return self._meet(np.zeros(self.shape))
+
+    def _meet(self, centre: Any) -> Array:
+        law = Mixed(np.array(spread_out(centre, self.shape)), self._matrix)
+        return self._state.decide("normal of a matrix", self._sources, law)
+
+    def combine(self, ufunc: Any, inputs: tuple[Any, ...]) -> Any:
+        """Return a noisy vector of a sum, or scaled noise."""
+        if ufunc is np.negative:
+            return MixedNoise(self._state, self._sources, -self._matrix)
+        others = [one for one in inputs if one is not self]
+        if len(others) != 1 or isinstance(others[0], Pending):
+            return apply_plain(ufunc, inputs, {})
+        centre = np.asarray(others[0])
+        fits = centre.dtype.kind in "biuf" and centre.shape in ((), self.shape)
+        if not fits or ufunc not in (np.add, np.subtract):
+            return apply_plain(ufunc, inputs, {})
+        is_first = ufunc is np.subtract and inputs[0] is self
+        return self._meet(-1.0 * centre if is_first else centre)
+
+    def part(self, key: Any) -> Any:
+        """Return some entries of what is decided."""
+        return self.plain()[key]
