@@ -50,6 +50,7 @@ ROOMS = (
     "search",
     "selftest",
     "store",
+    "tracing",
     "verify",
     "views",
 )
