@@ -626,9 +626,9 @@ def test_code_that_knows_that_it_is_watched_gets_no_law(function):
     assert any("No exact losses" in note for note in result.notes)
 
 
-def test_outputs_that_are_observed_in_parts_get_no_law():
+def test_calls_that_are_timed_get_no_law():
     with pytest.raises(InvalidArgument, match="observed"):
         dpaudit.audit(
-            count, PAIR.dataset, PAIR.neighbour, observe="warnings",
+            count, PAIR.dataset, PAIR.neighbour, observe="time",
             epsilon=1.0, trials=200, estimator="exact-loss", **HERE,
         )  # fmt: skip
