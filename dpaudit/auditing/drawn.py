@@ -158,7 +158,8 @@ def event_evidence(on_p: Array, on_q: Array, settings: Settings) -> Evidence:
     rules = _GIVEN if scored else _learned(parts_p[0], parts_q[0], settings.seed)
     scores = list(rules.values())
     tried = [np.stack([score(parts[1]) for score in scores]) for parts in (parts_p, parts_q)]
-    best = promising(tried[0], tried[1], settings.delta)
+    sure = min(len(parts[2]) for parts in (parts_p, parts_q)), 1 - settings.confidence
+    best = promising(tried[0], tried[1], settings.delta, sure=sure)
     counted = [best.rounded(scores[best.index](parts[2])) for parts in (parts_p, parts_q)]
     return certified(
         counted[0],

@@ -94,17 +94,24 @@ class Promising:
         return without_last_bits(scores, self.step)
 
 
-def promising(on_p: Array, on_q: Array, delta: float, plain: Collection[int] = ()) -> Promising:
+def promising(
+    on_p: Array,
+    on_q: Array,
+    delta: float,
+    plain: Collection[int] = (),
+    sure: tuple[int, float] = (0, 1.0),
+) -> Promising:
     """Return the most promising event of scores that certify nothing, shape ``(J, n)`` each.
 
     Of those that promise nearly as much, the first of the scores that are said in ``plain`` words.
+    So many transcripts certify it with an error probability, as ``sure`` says.
     """
     steps = [grain(np.concatenate(pair)) for pair in zip(on_p, on_q, strict=True)]
     pairs = [
         (without_last_bits(p, step), without_last_bits(q, step))
         for p, q, step in zip(on_p, on_q, steps, strict=True)
     ]
-    events = [choose_event(p, q, delta) for p, q in pairs]
+    events = [choose_event(p, q, delta, sure) for p, q in pairs]
     promised = [event.promised for event in events]
     best = int(np.argmax(promised))
     alike = [j for j in plain if promised[j] >= (1 - _ALIKE) * promised[best]]
@@ -177,7 +184,7 @@ def _of_one_part(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -
     delta = case.at_delta
     if case.currency is not None:
         delta = point.chosen(seen[0], seen[1], case.currency, (trials, alpha))
-    best = promising(seen[0], seen[1], delta)
+    best = promising(seen[0], seen[1], delta, sure=(trials, alpha))
     counts = {"choosing, per dataset": size}
     return Chosen(ONE_PART, scores[best.index], best, (ONE_PART.name,), counts, delta)
 
@@ -208,7 +215,7 @@ def _at_its_point(
     size = max(_LEAST, sure[0] // _AT_POINT)
     on = [drawer.scores([found.score], side, size, "pilot: point") for side in Side]
     delta = point.chosen(on[0], on[1], currency, sure)
-    best = promising(on[0], on[1], delta)
+    best = promising(on[0], on[1], delta, sure=sure)
     counts = found.counts | {"choosing the point, per dataset": size}
     return replace(found, best=replace(best, index=0), counts=counts, at_delta=delta)
 
@@ -229,7 +236,7 @@ def _best(
     if case.currency is not None:
         delta = point.chosen(on[0], on[1], case.currency, sure)
     plain = _in_plain_words(tried, scores, layout_of(case.mechanism))
-    best = promising(on[0], on[1], delta, plain)
+    best = promising(on[0], on[1], delta, plain, sure)
     counts = {"setting thresholds, per dataset": setting, "fitting attacks, per dataset": training}
     names = tuple(attack.name for attack in tried)
     return Chosen(tried[best.index], scores[best.index], best, names, counts, delta), best.scores

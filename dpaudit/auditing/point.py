@@ -6,7 +6,6 @@ thresholds and certify nothing, so that the one exact test spends the whole erro
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from decimal import ROUND_FLOOR
 
@@ -14,8 +13,7 @@ import numpy as np
 
 from dpaudit._typing import Array
 from dpaudit.auditing.evidence import Evidence
-from dpaudit.estimation.event import promised_at
-from dpaudit.estimation.joint import exponent
+from dpaudit.estimation.event import fresh_errors, promised_at
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.guarantees.currency import Currency
 from dpaudit.report.formatting import number
@@ -42,19 +40,13 @@ def chosen(
     sure
         How many transcripts will certify, of each dataset, and with which error probability.
     """
-    errors = _errors(on_p.shape[1], *sure)
+    errors = _SEEN + fresh_errors(on_p.shape[1], *sure)
     deltas = currency.deltas()
     some = deltas[:: max(1, len(deltas) // _SOME)]
     pairs = list(zip(on_p, on_q, strict=True))
     if len(pairs) > 1:
         pairs.sort(key=lambda pair: float(_reached(pair, some, currency, errors).max()))
     return deltas[int(np.argmax(_reached(pairs[-1], deltas, currency, errors)))]
-
-
-def _errors(seen: int, trials: int, alpha: float) -> float:
-    """Return by how many standard errors of the rates seen a promise has to hold."""
-    fresh = math.sqrt(2 * exponent(alpha) * seen / trials) if trials else 0.0
-    return _SEEN + fresh
 
 
 def _reached(

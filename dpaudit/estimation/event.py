@@ -21,7 +21,8 @@ from dpaudit.estimation.counted import Event, Tally
 from dpaudit.estimation.joint import exponent, joint_lower_bound
 from dpaudit.estimation.likelihood import distance, largest_likelihood_bound
 
-_SELECTION = 1e-4
+_SELECTION = 1e-4  # how rarely a promise errs
+_SEEN = 1e-2  # the same of rates that were seen, where fresh ones have to stand out as well
 _CANDIDATES = 400
 _BINS, _WIDEST = 40, 20.0  # of a histogram, and spreads that it shows on either side
 
@@ -38,11 +39,14 @@ class EventBound:
     counts: dict[str, int]
 
 
-def choose_event(scores_p: Array, scores_q: Array, delta: float) -> Event:
+def choose_event(
+    scores_p: Array, scores_q: Array, delta: float, sure: tuple[int, float] = (0, 1.0)
+) -> Event:
     """Return the event, of either direction, that promises the best bound.
 
     Of many events the best looks better than it is, and most so where few hits tell: what an event
-    promises is a bound that rarely errs, which ranks such events where they belong. An event and
+    promises is a bound that rarely errs, less what fresh transcripts have to leave for their own
+    errors, which ranks such events where they belong. An event and
     its complement promise the same: the one is returned that is rarer where it is rare, so that the
     counts which certify a bound are those that show it.
 
@@ -52,6 +56,8 @@ def choose_event(scores_p: Array, scores_q: Array, delta: float) -> Event:
         Scores of transcripts that certify nothing, on dataset and neighbour, shape ``(R,)``.
     delta
         At which epsilon will be bounded.
+    sure
+        How many transcripts will certify, of each dataset, and with which error probability.
 
     Examples
     --------
@@ -60,8 +66,8 @@ def choose_event(scores_p: Array, scores_q: Array, delta: float) -> Event:
     >>> event.direction in ("dataset over neighbour", "neighbour over dataset")
     True
     """
-    threshold, promised = _best_threshold(scores_p, scores_q, delta)
-    mirrored, promised_below = _best_threshold(-scores_q, -scores_p, delta)
+    threshold, promised = _best_threshold(scores_p, scores_q, delta, sure)
+    mirrored, promised_below = _best_threshold(-scores_q, -scores_p, delta, sure)
     found = Event(True, threshold, promised), Event(False, -mirrored, promised_below)
     return _rarer(max(found, key=lambda event: event.promised), scores_p, scores_q)
 
@@ -74,17 +80,39 @@ def _rarer(event: Event, scores_p: Array, scores_q: Array) -> Event:
     return event if rare else other
 
 
-def _best_threshold(favoured: Array, other: Array, delta: float) -> tuple[float, float]:
+def _best_threshold(
+    favoured: Array, other: Array, delta: float, sure: tuple[int, float]
+) -> tuple[float, float]:
     """Return the threshold whose event ``score >= threshold`` promises most, and how much."""
     pooled = np.unique(np.concatenate([favoured, other]))
     kept = _kept(len(pooled))
     candidates = pooled[kept]
     rates = _share_above(favoured, candidates), _share_above(other, candidates)
     sizes = len(favoured), len(other)
-    best, promised = largest_likelihood_bound(*rates, *sizes, delta, exponent(_SELECTION))
+    best, promised = largest_likelihood_bound(*rates, *sizes, delta, _nats(min(sizes), *sure))
     if promised == 0:  # nothing stands out: take what differs most
         best = int(np.argmax(distance(*rates, *sizes, 0.0, delta)))
     return _between(pooled, int(kept[best])), promised
+
+
+def _nats(seen: int, trials: int, alpha: float) -> float:
+    """Return the nats of a bound that events are ranked by, of rates of so many transcripts.
+
+    What fresh transcripts leave for their errors goes beside those of the rates that were seen.
+    """
+    errors = math.sqrt(2 * exponent(_SEEN)) + fresh_errors(seen, trials, alpha)
+    return max(exponent(_SELECTION), errors**2 / 2)
+
+
+def fresh_errors(seen: int, trials: int, alpha: float) -> float:
+    """Return by how many standard errors of rates that were seen fresh rates have to stand out.
+
+    Examples
+    --------
+    >>> round(fresh_errors(500, 1000, 0.05), 2), fresh_errors(500, 0, 0.05)
+    (1.16, 0.0)
+    """
+    return math.sqrt(2 * exponent(alpha) * seen / trials) if trials else 0.0
 
 
 def promised_at(

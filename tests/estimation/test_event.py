@@ -13,7 +13,7 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.counted import Event
 from dpaudit.estimation.event import choose_event, error_rates, event_bound, score_counts
 from dpaudit.estimation.exact_loss import best_tilt, upper_end
-from dpaudit.estimation.joint import exponent
+from dpaudit.estimation.joint import exponent, joint_lower_bound
 from dpaudit.estimation.likelihood import likelihood_bound
 from dpaudit.guarantees import gaussian
 
@@ -260,3 +260,18 @@ def test_a_histogram_tells_no_score(on_p, on_q, threshold):
     assert max(map(abs, found.edges)) < 100
     assert (sum(found.on_dataset), sum(found.on_neighbour)) == (len(on_p), len(on_q))
     assert "123456" not in str(found)
+
+
+def test_an_event_of_few_hits_is_left_where_fresh_ones_have_to_be_nearly_certain():
+    """A far tail that one side alone was seen in promises more than a quarter of the outputs."""
+    p = np.repeat([0.0, 1.0, 2.0], [3750, 1190, 60])
+    q = np.repeat([0.0, 1.0], [4830, 170])
+    events = [choose_event(p, q, 0.0, sure) for sure in ((0, 1.0), (10_000, 0.05), (10_000, 1e-6))]
+    assert [event.threshold for event in events] == [1.5, 1.5, 0.5]
+    assert events[0].promised == events[1].promised > events[2].promised > 1
+    # What ten thousand certify of both, if the tail has e^-2 of its rate on the other side.
+    tail, quarter = (
+        joint_lower_bound(2 * hits, others, 10_000, 10_000, delta=0.0, alpha=1e-6)
+        for hits, others in ((60, 16), (1250, 340))
+    )
+    assert tail < 1 < quarter

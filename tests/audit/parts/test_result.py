@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from dpaudit.auditing import point, search
 from dpaudit.auditing.budget import Spender, shared, whole_report
@@ -22,7 +23,7 @@ from dpaudit.auditing.result import (
     stated_in_claim,
     with_relation,
 )
-from dpaudit.estimation.joint import exponent
+from dpaudit.estimation.event import fresh_errors
 from dpaudit.estimation.model_based import ModelBased
 from dpaudit.extension.case import AssumptionOutcome, Proof, SearchCase
 from dpaudit.extension.claim import Statement
@@ -285,9 +286,9 @@ def test_a_negative_bound_has_an_excess_in_place_of_a_ratio(bound, value, ratio)
 
 
 @pytest.mark.parametrize(("seen", "trials"), [(100, 100), (400, 100), (100, 0)])
-def test_a_promise_bears_three_errors_and_those_of_fresh_outputs(seen, trials):
-    fresh = math.sqrt(2 * exponent(ALPHA) * seen / trials) if trials else 0.0
-    assert point._errors(seen, trials, ALPHA) == pytest.approx(3.0 + fresh)
+def test_a_promise_bears_the_errors_of_fresh_outputs(seen, trials):
+    fresh = norm.isf(ALPHA) * math.sqrt(seen / trials) if trials else 0.0
+    assert fresh_errors(seen, trials, ALPHA) == pytest.approx(fresh)
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
@@ -298,7 +299,7 @@ def test_a_point_is_chosen_on_the_score_that_reaches_most(place):
     currency = currency_of(GaussianDP(0.5))
     alone = point.chosen(on_p[[place]], on_q[[place]], currency, (500, ALPHA))
     assert point.chosen(on_p, on_q, currency, (500, ALPHA)) == alone
-    errors = point._errors(500, 500, ALPHA)
+    errors = 3.0 + fresh_errors(500, 500, ALPHA)
     deltas = currency.deltas()
     reached = point._reached((on_p[place], on_q[place]), deltas, currency, errors)
     assert deltas[int(np.argmax(reached))] == alone

@@ -44,7 +44,7 @@ def parts_of(monkeypatch):
     """Return what is asked about which outputs: those that choose, and those that certify."""
     asked = {}
 
-    def chosen(on_p, on_q, delta):
+    def chosen(on_p, on_q, delta, sure):
         asked["choosing"] = on_p[0], on_q[0]
         return Promising(0, Event(True, 0.5, 0.0), 0.0, (on_p[0], on_q[0]))
 
