@@ -7,7 +7,8 @@ is the same on both datasets. Four things tell two datasets apart, the first one
 |------------|--------------------------------------------------------------------------------|
 | structure  | have other keys, shapes, types, exceptions, warnings, or calls of primitives    |
 | raw        | return another value where no noise reaches: the same for every noise           |
-| invariant  | have another combination of parts that no noise reaches, but for rounding       |
+| invariant  | have another combination of parts that no noise reaches, but for rounding; or a  |
+|            | number that is between the steps in which the noise moves it                    |
 | movement   | have other centres: how far apart they are, in scales of the noise             |
 """
 
@@ -21,6 +22,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 import dpaudit.freezing.glimpse as glimpse
+import dpaudit.search.lattices as lattices
 from dpaudit._typing import Array
 from dpaudit.freezing import primitives, recorder
 from dpaudit.freezing.outputs import Output, flattened
@@ -30,6 +32,7 @@ from dpaudit.freezing.tracked import Call
 from dpaudit.search.choices import choice_size
 from dpaudit.search.comparisons import Comparisons
 from dpaudit.search.invariants import Invariants, invariants_of, outputs_for
+from dpaudit.search.lattices import Lattices
 
 Function = Callable[[Any, Any], Any]
 Kind = Literal["nothing", "movement", "output", "invariant", "raw", "structure"]
@@ -56,7 +59,8 @@ class First(NamedTuple):
     """A dataset, a run on it with its output, and the values that no noise changed.
 
     ``spread`` is how far numbers moved from one noise to another, at least the scale of the noise;
-    ``still`` are combinations of numbers, NaN where the noise changed one.
+    ``still`` are combinations of numbers, NaN where the noise changed one. ``other`` is the output
+    with another noise.
     """
 
     dataset: Any
@@ -64,6 +68,7 @@ class First(NamedTuple):
     output: Output
     fixed: dict[str, Any]
     spread: Array
+    other: Output
     still: Array | None = None
 
 
@@ -93,6 +98,8 @@ class Showing:
     is_blind: bool | None = None
     invariants: Invariants | None = None
     farthest: float = _CERTAIN
+    lattices: Lattices | None = None
+    farthest_between: float = 0.0
     comparisons: Comparisons = field(default_factory=Comparisons)
 
     @property
@@ -113,18 +120,25 @@ class Showing:
         if self.is_blind is None and not run.error:
             self.is_blind = not _same(one, _output(self.run(dataset)))
         fixed = _unchanged(_values(one), _values(then))
-        return First(dataset, run, one, fixed, _spread(run, one, then), self._still(one, then))
+        spread = _spread(run, one, then)
+        return First(dataset, run, one, fixed, spread, then, self._still(one, then))
 
     def look_for_invariants(self, dataset: Any, share: float) -> None:
-        """Look for combinations of parts that no noise reaches, for a share of the runs at most."""
-        if self.invariants is not None:
+        """Look for what no noise reaches in numbers that it moves, for a share of the runs at most.
+
+        Combinations of several, and what lies between the steps in which noise moves them.
+        """
+        if self.invariants is not None or self.lattices is not None:
             return
         one = _output(self.run(dataset))
-        if len(one.numbers) < 2 or _same(one, _output(self.run(dataset, _NOISES[1]))):
+        if not one.numbers or all(_same(one, _output(self.run(dataset, n))) for n in _OTHERS):
             return
-        count = outputs_for(len(one.numbers), int(share * self.most))
+        most = int(share * self.most)
+        alone = len(one.numbers) == 1
+        count = min(most, lattices.OUTPUTS) if alone else outputs_for(len(one.numbers), most)
         others = [_output(self.run(dataset, noise)) for noise in range(2, count + 1)]
         if all(other.paths == one.paths for other in others):
+            self.lattices = lattices.lattices_of([one, *others])
             numbers = np.array([each.numbers for each in (one, *others)])
             self.invariants = invariants_of(one.paths, numbers)
 
@@ -153,6 +167,22 @@ class Showing:
         largest = float(apart.max())
         return _BEYOND["invariant"] * (1 + _log_share(largest)) if largest > _CERTAIN else 0.0
 
+    def _between(self, first: First, neighbour: Any, output: Output) -> float:
+        """Return how far a number is between the steps of the noise; 0 if noise may do it.
+
+        What is farther than all before has to be so for another noise, too.
+        """
+        if self.lattices is None:
+            return 0.0
+        apart = self.lattices.apart(first.output, output)
+        if apart > self.farthest_between:
+            again = _output(self.run(neighbour, _NOISES[1]))
+            inside = ((first.output, first.other), (output, again))
+            if any(self.lattices.apart(*both) for both in inside):
+                return 0.0
+            self.farthest_between = apart
+        return _BEYOND["invariant"] * (1 + apart) if apart else 0.0
+
     def of(self, first: First, neighbour: Any) -> Shown:
         """Return what runs show of a dataset and a neighbour."""
         there = self.run(neighbour)
@@ -172,6 +202,8 @@ class Showing:
             return Shown(_BEYOND["raw"] + raw + moved, "raw", moved)
         if combined := self._combined(first, neighbour, output):
             return Shown(combined, "invariant", moved)
+        if between := self._between(first, neighbour, output):
+            return Shown(between, "invariant", moved)
         if not chosen:  # by how much the number of an item moved says nothing
             size = max(size, _shift(first, output))
         if size:
