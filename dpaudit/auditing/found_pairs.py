@@ -238,7 +238,7 @@ def _patient(mechanism: Isolated, calls: int) -> AbstractContextManager[None]:
 def _candidate(one: Found, search: Search, space: Space) -> Candidate:
     what = {
         "movement": f"centres of noise are {one.moved:.4g} scales apart",
-        "invariant": "a combination of parts, or a fraction of one, that no noise reaches is another",
+        "invariant": "a combination or a fraction of parts that no noise reaches is another",
         "raw": "a value that no noise reaches is another",
         "structure": "outputs have another structure",
         "nothing": "nothing tells its datasets apart, nor those of any other pair",
