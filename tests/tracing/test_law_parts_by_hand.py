@@ -20,7 +20,7 @@ from dpaudit.tracing import determined, draws, law, placed, reading, steps
 from dpaudit.tracing.determined import Outcome, ReadOff, learn, runs_to_learn
 from dpaudit.tracing.draws import LawState
 from dpaudit.tracing.law import NoLawFound, Profile
-from dpaudit.tracing.pending import Noise
+from dpaudit.tracing.located import Noise
 from dpaudit.tracing.steps import LAWS, Located
 
 OWN, OTHER = Located(np.array([1.0]), np.array([0.5])), Located(np.array([2.0]), np.array([0.5]))
