@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import islice
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from dpaudit.neighbours import metric
 from dpaudit.search import apart, climbing, making, shrinking
 from dpaudit.search.apart import Range
 from dpaudit.search.edits import candidates, domain_around, of_new
+from dpaudit.search.engine import Hunt
 from dpaudit.search.norms import norm_of
 from dpaudit.search.sensitivity import moved_between, sensitivity
 from dpaudit.search.showing import Shown
@@ -348,3 +350,14 @@ def test_ways_lead_inwards():
     inwards, first, against, wide, last = made._ways(2, (8.0, 0.0))
     assert (inwards, first, last) == ((-1.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
     assert (against, wide) == ((1.0, 1.0), (-8.0, 8.0))
+
+
+def test_pairs_that_only_outputs_show_are_those_of_neighbours_the_best_and_the_edits_in_turn():
+    best, edit, far = Place((A, B), 0, C), Place((A, B), 1, D), Place((A, C), 1, D)
+    hunt = SimpleNamespace(
+        seen={},
+        edits={n: SimpleNamespace(place=one) for n, one in enumerate((edit, best, far))},
+        _leaders=lambda count: [(Shown(2.0, "output", 0.0), best)][:count],
+        _are_neighbours=lambda place: place in (best, edit),
+    )
+    assert [place for _, place in Hunt._many(hunt)] == [best, edit]
