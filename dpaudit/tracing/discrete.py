@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from dpaudit.reals import Real, log, sqrt
 from dpaudit.tracing.steps import LAWS, Law, MixedGaussian
 
 _NEAR = 1e-6  # of the least distance of two values: what rounding may change
+_DIGITS = 1e-9  # relative: values that are closer are not told apart
 _FAR = 10_000  # steps, beyond which no discrete noise is drawn
 
 
@@ -71,11 +73,18 @@ class Chances:
 
     def law_of(self, index: tuple[int, ...]) -> dict[float, float]:
         """Return the probability of each possible value of an entry."""
-        found = dict[float, float]()
-        for value, chance in zip(self.options[index], self.chances[index], strict=True):
-            if chance > 0:
-                found[float(value)] = found.get(float(value), 0.0) + float(chance)
+        if (found := self._laws.get(index)) is None:
+            found = self._laws[index] = {}
+            pairs = zip(self.options[index].tolist(), self.chances[index].tolist(), strict=True)
+            for value, chance in pairs:
+                if chance > 0:
+                    found[value] = found.get(value, 0.0) + chance
         return found
+
+    @cached_property
+    def _laws(self) -> dict[tuple[int, ...], dict[float, float]]:
+        """Laws of entries that were asked for: a transcript asks for each of them often."""
+        return {}
 
 
 class Choice:
@@ -109,7 +118,7 @@ class Choice:
         """Return the loss with its error bound; an infinite one has none."""
         total = Real(0.0)
         for v, p, q in _entries(value, own, other):
-            total = total + log(Real(p.get(v, 0.0))) - log(Real(q.get(v, 0.0)))
+            total = total + log(Real(_chance(p, v))) - log(Real(_chance(q, v)))
         return total
 
     def tilted(
@@ -161,8 +170,16 @@ def _entries(value: Array, own: Chances, other: Chances) -> Any:
         yield float(value[index]), own.law_of(index), other.law_of(index)
 
 
+def _chance(law: dict[float, float], value: float) -> float:
+    """Return the probability of a value; of one that differs in its last digits, the same."""
+    if value in law:
+        return law[value]
+    near = _DIGITS * (1 + abs(value))
+    return math.fsum(chance for one, chance in law.items() if abs(one - value) <= near)
+
+
 def _log_chance(law: dict[float, float], value: float) -> float:
-    chance = law.get(value, 0.0)
+    chance = _chance(law, value)
     return math.log(chance) if chance > 0 else -math.inf
 
 
@@ -198,7 +215,7 @@ def have_near_misses(own: Chances, other: Chances) -> bool:
         at = np.searchsorted(two, one)
         for shift in (-1, 0):
             near = np.abs(two[np.clip(at + shift, 0, len(two) - 1)] - one)
-            if ((near > 0) & (near <= 1e-9 * (1 + np.abs(one)))).any():
+            if ((near > 0) & (near <= _DIGITS * (1 + np.abs(one)))).any():
                 return True
     return False
 

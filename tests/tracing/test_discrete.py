@@ -126,6 +126,13 @@ def test_values_that_differ_in_their_last_digits_are_seen():
     assert not have_near_misses(one, wide([0.4, 1.0], [0.5, 0.5], 1))
 
 
+def test_last_digits_make_no_loss():
+    own, other = wide([0.1 + 0.2, 1.0], [0.5, 0.5], 1), wide([0.3, 1.0], [0.25, 0.75], 1)
+    law, value = KINDS["choice"], np.array([0.1 + 0.2])
+    assert law.loss(value, own, other) == pytest.approx(math.log(2))
+    assert float(law.enclosed_loss(value, own, other)) == pytest.approx(math.log(2))
+
+
 # Functions
 
 
