@@ -389,7 +389,7 @@ def _candidate(case: PrivacyCase, one: Pair[Any] | Candidate) -> PrivacyCase:
     if isinstance(one, Pair):
         return replace(case, pair=one)
     notes = (f"The neighbour: {one.edit}.", *case.notes)
-    return replace(case, pair=one.pair, notes=notes, caveat=one.caveat)
+    return replace(case, pair=one.pair, notes=notes, caveat=one.caveat, made=one.made)
 
 
 def _remarks(mechanism: Placed) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from numpy.random import default_rng
 import dpaudit._validate as check
 import dpaudit.auditing.worst_pair as worst_pair
 from dpaudit.auditing.apart import number_of
+from dpaudit.auditing.made_pairs import stated_pair
 from dpaudit.domains import Domain
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.execution import stream
@@ -138,7 +139,7 @@ def found_in(
         given = domain if is_plain else Shown("one of no neighbours")
         raise InvalidArgument(what, given, f"one with neighbours under {space.relation.name}")
     most = max(1, worst_pair.at_most(effort.trials))
-    candidates = [_candidate(one, found, space) for one in found.found[:most]]
+    candidates = [_candidate(one, found, space, made) for one in found.found[:most]]
     return FoundPairs(candidates, _notes(made, found), found.most, effort.is_by_pace)
 
 
@@ -235,7 +236,7 @@ def _patient(mechanism: Isolated, calls: int) -> AbstractContextManager[None]:
     return nullcontext() if limit is None else mechanism.crew.patient(limit * calls)
 
 
-def _candidate(one: Found, search: Search, space: Space) -> Candidate:
+def _candidate(one: Found, search: Search, space: Space, domain: Domain) -> Candidate:
     what = {
         "movement": f"centres of noise are {one.moved:.4g} scales apart",
         "invariant": "a combination or a fraction of parts that no noise reaches is another",
@@ -252,4 +253,9 @@ def _candidate(one: Found, search: Search, space: Space) -> Candidate:
     if one.is_nobodys and None not in sides:
         said += f"; dataset = {sides[0]}, neighbour = {sides[1]}"
     beyond = _BEYOND if space.layout.start is not None else _BEYOND_NOTHING
-    return Candidate(pair, said, caveat=beyond if space.is_beyond(one.place) else None)
+    return Candidate(
+        pair,
+        said,
+        caveat=beyond if space.is_beyond(one.place) else None,
+        made=stated_pair(pair, one.place, domain) if one.is_nobodys else None,
+    )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,7 @@ def own_certificate(result: Result, case: PrivacyCase, settings: Settings) -> Ce
     if not stated or not bound or not math.isfinite(result.measured.lower):
         return None
     assert code is not None
-    pair = of_pair(case.pair, _salt(code, settings.seed))
+    pair = of_pair(case.pair, _salt(code, settings.seed), case.made)
     if pair["dataset"] == pair["neighbour"]:  # of data that no hash tells apart
         return None
     return Certificate(
@@ -131,8 +132,11 @@ def _salt(code: Code, seed: int) -> bytes:
     return hashlib.blake2b(f"{code.sha256} {seed}".encode(), digest_size=_SALT).digest()
 
 
-def of_pair(pair: Pair[Any], salt: bytes) -> dict[str, Any]:
-    """Return the two by salted hashes; as they are where records are shown and JSON holds them."""
+def of_pair(pair: Pair[Any], salt: bytes, made: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the two by salted hashes; as they are where records are shown and JSON holds them.
+
+    What holds nobody's records stands there as it is ``made`` again, or else as it is.
+    """
     relation = pair.relation
     checked = not isinstance(relation, Declared) or relation in OF_GRAPHS
     stated: dict[str, Any] = {
@@ -141,8 +145,10 @@ def of_pair(pair: Pair[Any], salt: bytes) -> dict[str, Any]:
         "neighbour": fingerprint(pair.neighbour, salt),
         "declared": None if checked else declared_words(relation),
     }
+    if made:
+        return {**stated, "made": dict(made)}
     data = [_as_json(side) for side in (pair.dataset, pair.neighbour)]
-    if are_shown() and None not in data:
+    if (are_shown() or made is not None) and None not in data:
         stated["data"] = data
     return stated
 

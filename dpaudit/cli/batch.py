@@ -215,12 +215,22 @@ class Batch:
 def _places(paths: ReportPaths, kept: Sequence[Certificate]) -> list[str]:
     lines = [f"Report: {paths.html}"]
     if paths.certificate is not None:
-        own = {one.relation for one in kept if one.kind == "mechanism"}
-        given = " --mechanism module:object --dataset FILE --neighbour FILE" if own else ""
-        if len(own) == 1 and (relation := own.pop()).startswith("metric:"):
-            given += f" --relation {shlex.quote(relation)}"
+        given = _of_reader([one for one in kept if one.kind == "mechanism"])
         lines.append(f"Certificate: {paths.certificate}; check it with dpaudit verify{given}")
     return [*lines, *_holding(paths)]
+
+
+def _of_reader(own: Sequence[Certificate]) -> str:
+    """Return what a reader of certificates of own mechanisms has to name: files where they do."""
+    if not own:
+        return ""
+    given = " --mechanism module:object"
+    if any(not {"made", "data"} & one.instance["pair"].keys() for one in own):
+        given += " --dataset FILE --neighbour FILE"
+    relations = {one.relation for one in own}
+    if len(relations) == 1 and (relation := relations.pop()).startswith("metric:"):
+        given += f" --relation {shlex.quote(relation)}"
+    return given
 
 
 def _holding(paths: ReportPaths | None) -> list[str]:

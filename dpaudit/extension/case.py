@@ -96,6 +96,9 @@ class PrivacyCase:
         Whether nobody named the relation of the pair, so that a verdict may depend on it.
     caveat
         What a refutation has to say of the pair: that it holds what nobody says there may be.
+    made
+        How the pair can be made again, as plain data, where it holds nobody's records: empty where
+        its two datasets alone say that, None of a pair that may hold some.
     unvarying
         Whether no part of the outputs varied when they were looked at first.
     currency
@@ -126,6 +129,7 @@ class PrivacyCase:
     elsewhere: Callable[[], Mechanism[Any]] | None = None
     relation_was_read: bool = False
     caveat: str | None = None
+    made: Mapping[str, Any] | None = None
     unvarying: bool = False
     currency: Currency | None = None
     reading: Reading | None = None

@@ -118,6 +118,8 @@ def certificates_text(certificates: Sequence[Certificate]) -> str:
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray | np.generic | list | tuple):
-        return np.asarray(value).tolist()
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, list | tuple):  # of several kinds, as the cells of a record are
+        return [_plain(one) for one in value]
     return value

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import dpaudit._validate as check
 import dpaudit.records as records
@@ -40,6 +40,14 @@ from dpaudit.report.schema import AUnit
 from dpaudit.watching.watch import Touch
 
 _TRIALS = 3_000  # of an audit whose search takes as long
+
+
+class _Looked(NamedTuple):
+    """A pair that is looked at, how it was made, and how it is made again (`Candidate`)."""
+
+    pair: Pair[Any]
+    edit: str | None = None
+    made: Mapping[str, Any] | None = None
 
 
 def replay(
@@ -128,7 +136,7 @@ def replay(
     here = isolation or Isolation()
     with records.run(show_records), _reachable(folder):
         name = _name(_callable(mechanism))
-        pairs = list[tuple[Pair[Any], str | None]]()
+        pairs = list[_Looked]()
         if domain is not None:
             refuse_beside_domain(neighbour=neighbour, bounds=bounds)
         if neighbour is None:
@@ -144,16 +152,16 @@ def replay(
                 seed=seed,
                 claimed=ApproximateDP(epsilon, delta),
             )
-            pairs = [(one.pair, _told(one)) for one in found_pairs.candidates]
+            pairs = [_Looked(one.pair, _told(one), one.made) for one in found_pairs.candidates]
         else:
-            pairs = [(found_pair(dataset, neighbour, relation)[0], None)]
-        apart = _apart([pair for pair, _ in pairs], here)
+            pairs = [_Looked(found_pair(dataset, neighbour, relation)[0])]
+        apart = _apart([one.pair for one in pairs], here)
         code, here = _placed(_callable(mechanism), here, name)
         task = running.Task(
             code=code,
             form=form,
             read=read,
-            pairs=tuple((pair.dataset, pair.neighbour, edit or "") for pair, edit in pairs),
+            pairs=tuple((one.pair.dataset, one.pair.neighbour, one.edit or "") for one in pairs),
             epsilon=epsilon,
             delta=delta,
             seed=seed,
@@ -383,12 +391,12 @@ def _a_unit(pair: Pair[Any], task: running.Task) -> AUnit | None:
 
 def _result(
     found: Mapping[str, Any],
-    chosen: tuple[Pair[Any], str | None],
+    chosen: _Looked,
     task: running.Task,
     name: str,
     read: Any,
 ) -> Replay:
-    pair, edit = chosen
+    pair = chosen.pair
     findings = [
         ReplayFinding(
             **{key: one[key] for key in ("kind", "tier", "words", "epsilon", "place")},
@@ -404,7 +412,7 @@ def _result(
         delta=task.delta,
         a_unit=_a_unit(pair, task),
         relation=pair.relation.name,
-        edit=edit,
+        edit=chosen.edit,
         findings=tuple(findings),
         calls=tuple(calls),
         spending=_spending(found["spending"]),
@@ -414,6 +422,6 @@ def _result(
         first_call=found["changes"],
         form=found["form"],
         seed=task.seed,
-        certificates=certificates_of(found, pair, task, name),
+        certificates=certificates_of(found, pair, task, name, chosen.made),
         shows_records=records.are_shown(),
     )

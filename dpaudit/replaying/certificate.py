@@ -28,13 +28,17 @@ def certificates_of(
     pair: Pair[Any],
     task: Task,
     name: str,
+    made: Mapping[str, Any] | None = None,
 ) -> tuple[Certificate, ...]:
-    """Return a certificate of every proof and violation that a file can state."""
+    """Return a certificate of every proof and violation that a file can state.
+
+    ``made`` is how the pair is made again, if it holds nobody's records (`Candidate`).
+    """
     if found["code"] is None:
         return ()
     reference, digest = found["code"]
     salt = hashlib.blake2b(f"{digest} {task.seed}".encode(), digest_size=_SALT).digest()
-    stated = of_pair(pair, salt)
+    stated = of_pair(pair, salt, made)
     if stated["dataset"] == stated["neighbour"]:
         return ()
     shared = {

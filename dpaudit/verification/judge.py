@@ -46,6 +46,7 @@ from dpaudit.reals import (
     largest,
     precision,
 )
+from dpaudit.verification.data import OtherPair, words_of_domain
 from dpaudit.verification.document import Document, Outcome, read
 from dpaudit.verification.drawn import Reader, drawn_afresh, reproduced
 from dpaudit.verification.mechanism import drawn_by_reader, of_reader
@@ -234,6 +235,9 @@ def _as_it_has_to_be(document: Document, reader: Reader, reproduce: bool) -> Ver
             return _drawn_by_reader(document, reader, reproduce=reproduce)
         _refuse_mechanism(document, reader)
         return _drawn(document, reader, reproduce=reproduce)
+    except OtherPair as error:
+        name = _name_of(reader.mechanism)
+        return Verdict(claim=name, failures=(str(error),), ratio=0.0, summary="")
     except DpauditError:
         raise
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
@@ -271,7 +275,7 @@ def _replayed(document: Document, reader: Reader) -> Verdict:
         claim=_name_of(reader.mechanism),
         failures=(*other, *found.failures),
         ratio=found.ratio,
-        summary=found.summary,
+        summary=found.summary + words_of_domain(document, reader),
         reservations=(*found.reservations, *told),
     )
 

@@ -13,6 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from dpaudit.errors import DataError, Shown, shorten
+from dpaudit.verification.data import pair_of_the_file, sides_of, user_of, words_of_domain
 from dpaudit.verification.document import Document
 from dpaudit.verification.drawn import (
     Clock,
@@ -62,6 +63,7 @@ def drawn_by_reader(document: Document, reader: Reader, *, reproduce: bool) -> D
     a_unit = "" if result.a_unit is None else f", a unit of distance ({result.a_unit.distance})"
     claim = f"against the claim that it {words(_claimed(document))}{a_unit}"
     summary = f"{claim}: {found.outcome.summary}; neighbours: {pair.relation.statement}"
+    summary += words_of_domain(document, reader)
     if reproduce:
         placed, _ = _placed(document, reader)
         own = own_settings(document, reader)
@@ -222,17 +224,25 @@ def _numbers(value: Any) -> bool:
 
 
 def _pair(document: Document, reader: Reader) -> Pair[Any]:
-    from dpaudit.neighbours.found import found_pair
-
     dataset, neighbour = reader.dataset, reader.neighbour
     if dataset is None and neighbour is None:
-        dataset, neighbour = _data(document)
-    elif dataset is None or neighbour is None:
+        with pair_of_the_file():
+            return _related(document, reader, *sides_of(document))
+    if dataset is None or neighbour is None:
         raise DataError(f"{document.path}: needs both datasets: --dataset and --neighbour")
+    return _related(document, reader, dataset, neighbour)
+
+
+def _related(document: Document, reader: Reader, dataset: Any, neighbour: Any) -> Pair[Any]:
+    """Return two datasets as a pair, under the reader's relation or the file's, which they obey."""
+    from dpaudit.neighbours.found import found_pair
+
     if reader.relation is not None:
         return found_pair(dataset, neighbour, reader.relation)[0]
     declared = _part(document, "pair").get("declared")
     relation = document.relation if declared is None else f"declared: {declared}"
+    if (user := user_of(document)) is not None:
+        relation = f"{document.relation}: {user}"
     _refuse_own_distance(document, relation)
     return found_pair(dataset, neighbour, relation)[0]
 
@@ -258,32 +268,6 @@ def _chosen_relation(pair: Pair[Any], reader: Reader) -> tuple[str, ...]:
         f"the file says what makes the two neighbours ({stated}), and "
         f"{difference_in_words(pair.dataset, pair.neighbour)}; --relation names it",
     )
-
-
-def _data(document: Document) -> list[Any]:
-    """Return the data that the file holds."""
-    import numpy as np
-
-    stated = _part(document, "pair").get("data")
-    if stated is None:
-        expected = "data in the file, or from who reads it: --dataset and --neighbour"
-        raise document.refused("instance.pair.data", Shown("none"), expected)
-    if not isinstance(stated, list) or len(stated) != 2:
-        raise document.refused("instance.pair.data", stated, "the data of two datasets")
-    found: list[Any] = []
-    for side in stated:
-        match side:
-            case {"array": list() as rows}:
-                try:
-                    found.append(np.array(rows, dtype=np.float64))
-                except (TypeError, ValueError, OverflowError):
-                    expected = "rows of numbers, all of the same length"
-                    raise document.refused("instance.pair.data", rows, expected) from None
-            case {"list": list() as records}:
-                found.append(records)
-            case _:
-                raise document.refused("instance.pair.data", side, "an array or a list")
-    return found
 
 
 def _other_records(document: Document, pair: Pair[Any]) -> list[str]:

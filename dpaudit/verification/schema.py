@@ -102,6 +102,17 @@ _MECHANISM = _object(
     },
     others=_field("label", _ANYTHING, "Of its file."),
 )
+_MADE = _object(
+    {
+        "domain": _field(
+            "statement", {"type": "object"}, "What datasets may be, of two that a search made; "
+            "printed with the verdict, and either has to be one of it.",
+        ),
+        "dataset": _field("fact", {"type": "array"}, "The units of one, as its hash has it."),
+        "neighbour": _field("fact", {"type": "array"}, "The units of the other."),
+        "user": _field("fact", _MAYBE_TEXT, "The column of users, of a domain that has some."),
+    }
+)  # fmt: skip
 _PAIR = {
     **_object(
         {
@@ -112,7 +123,10 @@ _PAIR = {
                 "choice", _MAYBE_TEXT, "What makes them neighbours where no relation can be "
                 "checked: --relation, or a reservation with the number of records that differ.",
             ),
-            "data": _field("fact", {"type": "array"}, "The two, where records are shown."),
+            "data": _field(
+                "fact", {"type": "array"}, "The two, where records are shown or nobody's."
+            ),
+            "made": _MADE,
         },
         required=False,
     ),

@@ -10,7 +10,7 @@ import pytest
 import dpaudit.verification.mechanism as mechanism
 from dpaudit.errors import DataError, DpauditError
 from dpaudit.reals import Real
-from dpaudit.verification import Document, Outcome, Reader, judge
+from dpaudit.verification import Document, Outcome, Reader, data, judge
 from dpaudit.verification.document import read
 from dpaudit.verification.drawn import Drawn
 from dpaudit.verification.judge import Verdict, _stricter, _too_small, verifier_of
@@ -333,14 +333,14 @@ def test_a_claim_is_one_and_of_numbers(claimed, kind):
 def test_both_datasets_are_the_readers_or_the_files():
     held = {"data": [{"list": [1.0, 2.0]}, {"array": [[1.0], [3.0]]}]}
     given = of_mechanism(pair=held)
-    first, second = mechanism._data(given)
+    first, second = data._data(given)
     assert (first, second.tolist()) == ([1.0, 2.0], [[1.0], [3.0]])
     for own in ({"dataset": [1.0, 2.0]}, {"neighbour": [1.0, 2.0]}):
         with pytest.raises(DataError, match="both datasets"):
             mechanism._pair(given, Reader(seed=1, **own))
     for odd in ([], [{"list": []}], [{"list": 3}, {"list": []}], [{"rows": []}] * 2, {"a": 1}):
         with pytest.raises(DataError, match=r"pair\.data"):
-            mechanism._data(of_mechanism(pair={"data": odd}))
+            data._data(of_mechanism(pair={"data": odd}))
 
 
 def test_the_relation_is_the_readers_then_what_the_file_declares_then_its_name():
