@@ -12,10 +12,11 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 from dpaudit.errors import Shown, shorten
 from dpaudit.reals import Real, log, ncdf, sqrt
+from dpaudit.verification.claimed import claim_of, part
 from dpaudit.verification.document import Document, rounded_down
 from dpaudit.verification.drawn import Reader
 from dpaudit.verification.mechanism import distance_of, other_distance
@@ -75,7 +76,7 @@ def replayed_by_reader(document: Document, reader: Reader, pair: Pair[Any], same
         expected = "the mechanism that it is about: --mechanism module:object"
         raise document.refused("instance.mechanism", Shown(stated), expected)
     apart = distance_of(pair, reader)
-    evidence, claimed = part(document, "evidence"), _claim(document, apart)
+    evidence, claimed = part(document, "evidence"), claim_of(document, apart)
     if len(evidence) != 1:
         raise document.refused("instance.evidence", sorted(evidence), "event, counted or declared")
     (kind, stated), *_ = evidence.items()
@@ -100,35 +101,6 @@ def _other_runs(reader: Reader) -> list[str]:
         for name, value in said.items()
         if value
     ]
-
-
-def part(document: Document, name: str) -> dict[str, Any]:
-    """Return a part of the instance, or raise `DataError`."""
-    found = document.instance.get(name)
-    if not isinstance(found, dict):
-        raise document.refused(f"instance.{name}", found, "an object")
-    return found
-
-
-def _claim(document: Document, apart: float | None) -> tuple[float, float]:
-    """Return what the file claims of the pair, times how far apart that is, of a unit of distance.
-
-    The distance is the reader's own: what the file says of it decides nothing.
-    """
-    from dpaudit.guarantees.rounding import product_up
-
-    stated = part(document, "claimed")
-    epsilon, delta = stated.get("epsilon"), stated.get("delta")
-    if stated.keys() == {"epsilon", "delta"} and _finite(epsilon) and _finite(delta):
-        if epsilon >= 0 and 0 <= delta < 1:
-            here = epsilon if apart is None else product_up(float(epsilon), apart)
-            if math.isfinite(here):
-                return float(here), float(delta)
-    raise document.refused("instance.claimed", stated, "epsilon and delta")
-
-
-def _finite(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float) and type(value) is not bool and math.isfinite(value)
 
 
 # What the file states

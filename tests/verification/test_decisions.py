@@ -171,6 +171,9 @@ def test_an_end_of_a_clip_is_reached_by_all_that_is_beyond_it():
         assert float(_half_line(clipped, threshold, above=above)) == pytest.approx(due)
 
 
+NEIGHBOURS = SimpleNamespace(relation=None)
+
+
 def test_what_no_replay_heeds_fails_its_certificate(monkeypatch):
     monkeypatch.setattr(replayed, "_by_counts", lambda *_: Judged(("counts",), 2.0, "s"))
     evidence = {"counted": {"what": "number", "favours": "dataset", "place": 0}}
@@ -180,7 +183,7 @@ def test_what_no_replay_heeds_fails_its_certificate(monkeypatch):
         instance=instance,
     )  # fmt: skip
     reader = Reader(seed=1, mechanism=len, ignore=("at",))
-    found = replayed.replayed_by_reader(document, reader, None, ["pair"])
+    found = replayed.replayed_by_reader(document, reader, NEIGHBOURS, ["pair"])
     assert [one.partition(":")[0] for one in found.failures] == ["pair", "ignore", "counts"]
 
 

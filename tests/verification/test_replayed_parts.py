@@ -13,6 +13,7 @@ from dpaudit.errors import DataError
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.reals import Real
 from dpaudit.verification import Document, Reader, replayed, reruns
+from dpaudit.verification.claimed import claim_of
 from dpaudit.verification.replayed import Judged, _Condition, _dependent, _Event, _Law
 from dpaudit.verification.stated_draws import entries_of, stated_draw, subtrahend
 
@@ -59,10 +60,10 @@ def document(evidence=None, epsilon=1.0, delta=0.0, **given):
 def test_a_claim_is_an_epsilon_and_a_delta_in_their_ranges(claimed, right):
     given = document(claimed=claimed)
     if right:
-        assert replayed._claim(given) == (claimed["epsilon"], claimed["delta"])
+        assert claim_of(given) == (claimed["epsilon"], claimed["delta"])
     else:
         with pytest.raises(DataError, match=r"instance\.claimed"):
-            replayed._claim(given)
+            claim_of(given)
 
 
 def changed(**change):
@@ -123,6 +124,9 @@ def test_what_is_counted_is_one_part_of_one_side(stated, right):
         assert replayed._counted(document(), stated) == right
 
 
+PAIR = SimpleNamespace(relation=None)
+
+
 def test_one_kind_of_evidence_is_handed_to_its_judge(monkeypatch):
     for name in ("event", "counts", "declaration"):
         said = Judged((name,), 1.0, name, ("reserved",))
@@ -133,12 +137,13 @@ def test_one_kind_of_evidence_is_handed_to_its_judge(monkeypatch):
         ({"counted": counted}, "counts"),
         ({"declared": {"draw": KEY}}, "declaration"),
     ):
-        found = replayed.replayed_by_reader(document(evidence), READER, None, ["other records"])
+        found = replayed.replayed_by_reader(document(evidence), READER, PAIR, ["other records"])
         assert found.failures == ("other records", name)
         assert (found.summary, found.reservations) == (name, ("reserved",))
+        assert found.bound == document(evidence).instance["claimed"]["epsilon"]
     for evidence in ({"event": EVENT, "counted": counted}, {"said": {}}):
         with pytest.raises(DataError, match="event, counted or declared"):
-            replayed.replayed_by_reader(document(evidence), READER, None, [])
+            replayed.replayed_by_reader(document(evidence), READER, PAIR, [])
     with pytest.raises(DataError, match="--mechanism"):
         replayed.replayed_by_reader(document(), Reader(seed=1), None, [])
 
@@ -184,7 +189,9 @@ def test_code_that_is_another_or_may_keep_noise_fails(monkeypatch, seen, unmoved
     monkeypatch.setattr(replayed, "task_of", lambda *_: b"")
     monkeypatch.setattr(replayed, "elsewhere", lambda *_: json.dumps(SEEN | seen))
     monkeypatch.setattr(replayed, "is_unmoved", lambda *given: asked.append(given[2:]) or unmoved)
-    found = replayed._runs(document(), READER, None, {"counted": ["text", 2]})["failures"]
+    found = replayed._runs(document(), (1.0, 0.0), READER, None, {"counted": ["text", 2]})[
+        "failures"
+    ]
     assert len(found) == len(said)
     assert all(words in one for words, one in zip(said, found, strict=True))
     assert asked == ([([["text", 2]], 1.0)] if seen.get("keeps_state") else [])
@@ -368,7 +375,7 @@ def test_a_claim_of_0_has_the_largest_ratio_and_has_to_be_passed_all_the_same():
 def counts(monkeypatch, hits, epsilon=1.0, delta=0.0, asked=None, agree=(), failures=()):
     tasks = []
 
-    def runs(given, reader, pair, what):
+    def runs(given, claimed, reader, pair, what):
         tasks.append(what)
         return {"failures": list(failures), "hits": hits(what["count"]) if callable(hits) else hits}
 
@@ -435,6 +442,10 @@ def test_a_difference_has_the_weight_in_which_its_noise_cancels(monkeypatch):
         replayed._by_contrast(document(), one, [law[:1]] * 2, (1.0, 0.0), READER, None)
 
 
+def judged_of(stated, apart=1.0):
+    return replayed._by_declaration(document(), stated, (1.0, 0.0), READER, None, apart)
+
+
 @pytest.mark.parametrize(
     ("moved", "declared", "fails", "ratio"),
     [(2.0, 1.0, 0, 2.0), (1.0, 1.0, 1, 1.0), (0.5, 1.0, 1, 0.5), (1.0, 0.0, 0, 1e6)],
@@ -443,17 +454,19 @@ def test_a_declaration_is_broken_by_more_than_it_says(monkeypatch, moved, declar
     seen = {"failures": [], "declaration": (moved, declared)}
     monkeypatch.setattr(replayed, "_runs", lambda *_: seen)
     monkeypatch.setattr(replayed, "disagreements", lambda *_: [])
-    found = replayed._by_declaration(document(), {"draw": KEY}, READER, None)
+    found = judged_of({"draw": KEY})
     assert (len(found.failures), found.ratio) == (fails, ratio)
     assert len(found.reservations) == 1
+    far = judged_of({"draw": KEY}, apart=4.0)  # what is declared is of a unit of distance
+    assert far.ratio == (ratio / 4 if declared else ratio)
     monkeypatch.setattr(replayed, "disagreements", lambda *_: ["another"])
-    assert "another" in replayed._by_declaration(document(), {"draw": KEY}, READER, None).failures
+    assert "another" in judged_of({"draw": KEY}).failures
     seen["declaration"] = None
-    found = replayed._by_declaration(document(), {"draw": KEY}, READER, None)
+    found = judged_of({"draw": KEY})
     assert (len(found.failures), found.ratio) == (1, 0.0)
     for odd in ({}, {"draw": 3}, KEY):
         with pytest.raises(DataError, match="a draw"):
-            replayed._by_declaration(document(), odd, READER, None)
+            judged_of(odd)
 
 
 # Another process
