@@ -127,7 +127,8 @@ def test_only_what_states_evidence_about_two_datasets_has_a_certificate(monkeypa
     }
     sides = {"dataset": [1.0], "neighbour": [2.0]}
     salts = []
-    monkeypatch.setattr(certificate, "of_pair", lambda _, salt, made: salts.append(salt) or dict(sides))
+    stated = lambda _, salt, made: salts.append(salt) or dict(sides)  # noqa: E731
+    monkeypatch.setattr(certificate, "of_pair", stated)
     pair = SimpleNamespace(relation=SimpleNamespace(name="replace-record"))
     task = Task("m:f", "f", "total", (), 0.5, 0.1, 3)
     made = certificate.certificates_of(found, pair, task, "f")
