@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -215,7 +215,7 @@ def _having(case: PrivacyCase, mechanism: Mechanism[Any], layout: Layout) -> Pri
 def _elsewhere(
     make: Callable[[], Mechanism[Any]] | None, layout: Layout
 ) -> Callable[[], Mechanism[Any]] | None:
-    return None if make is None else lambda: having(make(), layout)
+    return None if make is None else cache(lambda: having(make(), layout))
 
 
 def something_returned(mechanism: object, sides: Sequence[Outputs]) -> list[SelfCheck]:
