@@ -480,9 +480,16 @@ def _scipy_rvs(original: Any) -> Any:
             return original(self, *given, random_state=_legacy(fresh), **named)
 
         parameters = {**{str(n): one for n, one in enumerate(given)}, **named}
+        if not _is_of_scipy(self):
+            parameters["distribution"] = self
         return recorder.opaque(state, stream, self.name, title, draw, parameters)
 
     return rvs
+
+
+def _is_of_scipy(distribution: Any) -> bool:
+    """Return whether a distribution is one of the library, which no data made."""
+    return getattr(sys.modules["scipy.stats"], distribution.name or "", None) is distribution
 
 
 def _stream_of_argument(source: Any) -> Stream:

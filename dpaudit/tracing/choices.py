@@ -234,7 +234,7 @@ class Geometric(Pending):
             lambda rng: rng.geometric(chance, self.shape), b"geometric" + chance.tobytes(),
             self.shape,
         )  # fmt: skip
-        found = self._state.decide("public", self._sources, drawn).astype(np.int64)
+        found = np.rint(self._state.decide("public", self._sources, drawn)).astype(np.int64)
         return found if found.ndim else int(found)
 
     def combine(self, ufunc: Any, inputs: tuple[Any, ...]) -> Any:
@@ -286,7 +286,10 @@ def public_draw(
         raise state.refuse(f"no law is read of draws of {call.name}")
     call.shape = found.shape
     law = Drawn(draw, f"{call.name} {found.dtype}".encode() + _bytes_of(given), found.shape)
-    value = state.decide("public", whole(call), law).astype(found.dtype)
+    value = state.decide("public", whole(call), law)
+    if found.dtype.kind in "biu":  # reading values off outputs rounds them
+        value = np.rint(value)
+    value = value.astype(found.dtype)
     return value if isinstance(example, np.ndarray) else type(example)(value[()])
 
 

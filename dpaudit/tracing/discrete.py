@@ -71,6 +71,11 @@ class Chances:
             np.concatenate([self.options, options]), np.concatenate([self.chances, chances])
         )
 
+    def evened(self) -> Chances:
+        """Return the same possible values, each as likely as the others."""
+        possible = (self.chances > 0).astype(float)
+        return Chances(self.options, possible / possible.sum(axis=-1, keepdims=True))
+
     def law_of(self, index: tuple[int, ...]) -> dict[float, float]:
         """Return the probability of each possible value of an entry."""
         if (found := self._laws.get(index)) is None:

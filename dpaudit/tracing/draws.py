@@ -168,6 +168,14 @@ class LawState(recorder.State):
         return True
 
 
+def draw_widely(meeting: Meeting, rng: Generator) -> Array:
+    """Return a value of a meeting, half of the time without regard to how likely choices are."""
+    parameters = meeting.parameters
+    if isinstance(parameters, Chances) and rng.random() < 0.5:
+        parameters = parameters.evened()
+    return meeting.law.draw(parameters, rng)
+
+
 def draw_value(meeting: Meeting, rng: Generator) -> Array:
     """Return a noisy value of a meeting, as the function's own law has it."""
     return meeting.law.draw(meeting.parameters, rng)

@@ -9,7 +9,9 @@ What has to hold is checked in every run, and whatever breaks it ends the law wi
 * both runs of a pair return the same, bit for bit: data reach outputs through noisy values alone;
 * noise meets values in the same order, at the same lines, with the same kinds and shapes;
 * no draw is used twice, looked at by itself, made with a seed of its own, or copied;
-* the noisy values can be read off the output, so that an event of them is an event of outputs;
+* the noisy values can be read off the output, so that an event of them is an event of outputs; from
+  some noisy value of each run on they are drawn once more, so that a history of this run alone that
+  hides a later one is seen;
 * what untouched calls return follows this law: `TracedLaw.sample` draws with the function as it is,
   reads the noisy values off its outputs, and a run that is given these returns the same output.
 
@@ -38,22 +40,17 @@ from dpaudit.laws.enclosed import ends
 from dpaudit.laws.mechanism import TiltedSample, Wraps, name_of
 from dpaudit.neighbours import Pair
 from dpaudit.reals import Real
-from dpaudit.tracing.determined import (
-    CLOSE,
-    Outcome,
-    ReadOff,
-)
+from dpaudit.tracing.determined import CLOSE, Outcome, ReadOff
 from dpaudit.tracing.discrete import KINDS
-from dpaudit.tracing.draws import LawState, Meeting
+from dpaudit.tracing.draws import LawState, Meeting, draw_widely
 from dpaudit.tracing.lockstep import Trace, run_in_lockstep, trace
 from dpaudit.tracing.pending import NoLaw
 from dpaudit.tracing.watching import WatchedCalls
 
 AnyCalls = Calls | WatchedCalls
 Key = tuple[str, str, tuple[int, ...]]
-_CONFIRMING = (
-    50  # runs that show whether outputs tell noisy values, beyond those that it is learned on
-)
+_AGAIN = 64  # runs that show whether outputs tell noisy values after the history of one
+_HARDLY = 1e-12  # how often a law may have a value that is refused, though it is right
 _SAME_LOSS = 1e-9  # relative, of losses that are summed in two ways
 
 
@@ -158,7 +155,10 @@ class TracedLaw(Wraps):
         """Return the noisy values of calls of the function as it is, shape ``(trials, k)``."""
         outcomes = untouched(self.calling, dataset, trials, rng)
         with self._patched():
-            return np.stack([self._read(dataset, outcome) for outcome in outcomes])
+            rows = [self._read(dataset, outcome) for outcome in outcomes]
+            for row in rows:
+                self._require_told_again(row, [dataset], rng)
+        return np.stack(rows)
 
     def _read(self, dataset: Any, outcome: Outcome) -> Array:
         """Return the noisy values of an output; a run that is given them returns it again."""
@@ -167,6 +167,7 @@ class TracedLaw(Wraps):
             raise self._broken("an output has another form than those that were traced")
         meetings, again = self._forced(dataset, values)
         least = float(scales_of(meetings).min())
+        self._require_plausible(values, meetings)
         exactly = self.read_off.places is not None  # else reading values off rounds them
         if not (same_outcome(again, outcome) if exactly else _nearly_same(again, outcome, least)):
             raise self._broken("what it returns does not follow from its noisy values")
@@ -186,6 +187,7 @@ class TracedLaw(Wraps):
             return math.nan if not any(possible) else math.inf if possible[0] else -math.inf
         (own, one), (other, another) = (side for side in sides if side is not None)
         self._require(one, another, values, scales_of(own))
+        self._require_losses(own, other)
         steps = zip(self._steps(values, own), other, strict=True)
         return sum(a.law.loss(v, a.parameters, b.parameters) for (v, a), b in steps)
 
@@ -202,6 +204,7 @@ class TracedLaw(Wraps):
             self._forced(data, values) for data in (pair.dataset, pair.neighbour)
         )
         self._require(one, another, values, scales_of(own))
+        self._require_losses(own, other)
         return own, other
 
     def uniform_residuals(self, transcripts: Array, dataset: Any) -> Array:
@@ -245,6 +248,7 @@ class TracedLaw(Wraps):
         if math.isinf(sums[0]):
             raise self._broken("a noisy value is impossible on the other dataset")
         self._require_alone(values, pair, float(sums[0]))
+        self._require_told_again(values, data, rng)
         return values, float(sums[0]), float(sums[1])
 
     def _require_alone(self, values: Array, pair: Pair[Any], loss: float) -> None:
@@ -266,8 +270,11 @@ class TracedLaw(Wraps):
             The noisy values are none of this law.
         """
         values = transcript.ravel()
+        rng = np.random.default_rng(zlib.crc32(values.tobytes()))
         with self._patched():
             own, other = self._both(values, pair)
+            for _ in range(_AGAIN):
+                self._require_told_again(values, (pair.dataset, pair.neighbour), rng)
         return ends(lambda: self._enclosed(values, own, other))
 
     def _enclosed(self, values: Array, own: Sequence[Meeting], other: Sequence[Meeting]) -> Real:
@@ -318,6 +325,39 @@ class TracedLaw(Wraps):
         if not self.read_off.agrees(one, values, scales):
             raise self._broken("the output does not tell the noisy values")
 
+    def _require_losses(self, own: Sequence[Meeting], other: Sequence[Meeting]) -> None:
+        """Refuse noisy values that meet alike and have no losses."""
+        for one, another in zip(own, other, strict=True):
+            if (reason := one.differs_from(another)) is not None:
+                raise self._broken(f"{one.place}: {reason}")
+
+    def _require_plausible(self, values: Array, meetings: Sequence[Meeting]) -> None:
+        """Refuse values that their law hardly ever has: a number that stands for others, say."""
+        rng = np.random.default_rng(0)
+        for value, meeting in self._steps(values, meetings):
+            below = meeting.law.uniforms(value, meeting.parameters, rng)
+            if (np.minimum(below, 1 - below) * max(1, len(values)) < _HARDLY).any():
+                raise self._broken("a noisy value is none that its law would have")
+
+    def _require_told_again(self, values: Array, data: Sequence[Any], rng: Generator) -> None:
+        """Refuse values after whose first ones others would be that the output does not tell.
+
+        From some value on all are drawn once more, on one of the datasets.
+        """
+        known = list(self._split(values))[: int(rng.integers(len(self.keys)))]
+        drawn = list[Array]()
+
+        def draw(meeting: Meeting) -> Array:
+            drawn.append(draw_widely(meeting, rng))
+            return drawn[-1]
+
+        dataset = data[int(rng.integers(len(data)))]
+        run = forced(self.calling.one, dataset, known, self.located, draw)
+        self._require_followed(run)
+        told, scales = joined([*known, *drawn]), scales_of(run.meetings)
+        if not self.read_off.agrees(self._outcome(run), told, scales):
+            raise self._broken("the output does not tell the noisy values after some of them")
+
     def _broken(self, reason: str) -> MechanismError:
         return MechanismError(
             f"mechanism {name_of(self)}: the law that was read does not hold: {reason}"
@@ -362,12 +402,15 @@ def forced(
     dataset: Any,
     values: Sequence[Array],
     located: Sequence[bool],
+    draw: Callable[[Meeting], Array] | None = None,
 ) -> Trace:
-    """Return a run on a dataset whose noisy values are given."""
+    """Return a run whose first noisy values are given; further ones are drawn, if they may be."""
     left = iter(values)
 
     def meet(meeting: Meeting) -> Array:
         value = next(left, None)
+        if value is None and draw is not None:
+            return draw(meeting)
         if value is None or value.shape != meeting.parameters.shape:
             raise state.refuse("noise meets more values than before, or others")
         settled = meeting.law.settle(value, meeting.parameters)

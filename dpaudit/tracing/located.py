@@ -212,8 +212,10 @@ class WholeNoise(Pending):
         others = [one for one in inputs if one is not self]
         if len(others) != 1 or ufunc not in (np.add, np.subtract) or not is_number(others[0]):
             return apply_plain(ufunc, inputs, {})
-        minus = ufunc is np.subtract and inputs[0] is self
-        return self._meet(np.negative(np.asarray(others[0]) * 1) if minus else others[0])
+        if ufunc is not np.subtract or inputs[0] is not self:
+            return self._meet(others[0])
+        value = np.asarray(others[0])  # of the type that the difference has: unsigned ones wrap
+        return self._meet(np.negative(value.astype(np.result_type(value, self._whole))))
 
     def part(self, key: Any) -> WholeNoise:
         """Return some entries."""

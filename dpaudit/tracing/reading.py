@@ -20,7 +20,7 @@ from dpaudit.tracing.determined import (
     learn,
     runs_to_learn,
 )
-from dpaudit.tracing.draws import LawState, Meeting, draw_value
+from dpaudit.tracing.draws import LawState, Meeting, draw_value, draw_widely
 from dpaudit.tracing.law import (
     AnyCalls,
     Key,
@@ -224,7 +224,7 @@ def _learning_run(
     drawn = list[Array]()
 
     def decide(own: Meeting, other: Meeting) -> Array:
-        drawn.append(draw_value(own if len(drawn) % 2 else other, rng))
+        drawn.append(draw_widely(own if rng.random() < 0.5 else other, rng))
         return drawn[-1]
 
     data = pair.dataset, pair.neighbour
