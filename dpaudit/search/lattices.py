@@ -71,7 +71,7 @@ def lattices_of(outputs: list[Output]) -> Lattices | None:
     >>> for one in outputs:
     ...     one.paths = ["total", "more"]
     >>> lattices_of(outputs).steps.round(9).tolist()
-    [1.0, 0.142857143]
+    [1.0, 0.285714286]
     """
     paths = outputs[0].paths
     if not paths or any(one.paths != paths for one in outputs):
