@@ -21,7 +21,7 @@ from dpaudit.search.comparisons import (
     certifiable_loss,
     comparison_size,
 )
-from tests.search.selections import BROKEN, REPAIRED, without_query_noise
+from tests.search.selections import BROKEN, REPAIRED
 
 HERE = Isolation(in_process=True)
 
