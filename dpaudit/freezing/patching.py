@@ -98,7 +98,8 @@ def _codes(function: Any) -> Iterator[Any]:
 
 def _note_twins(values: Iterable[Any], undo: list[Callable[[], None]]) -> None:
     """Note generators side by side that draw the same numbers, and whose stand-ins would not."""
-    owners = {id(one): one for one in map(primitives.owner, values)}
+    suspects = (value for value in values if type(value) in primitives.SUSPECTS)
+    owners = {id(one): one for one in map(primitives.owner, suspects)}
     if seeds.twins(filter(primitives.is_generator, owners.values())):
         recorder.TWINS[0] = True
         undo.append(lambda: recorder.TWINS.__setitem__(0, False))
@@ -112,7 +113,12 @@ def _content(cell: Any) -> Any:
 
 
 def _swap(held: dict[str, Any], replacements: Any, undo: list[Callable[[], None]]) -> None:
-    for key, value in list(held.items()):
+    suspects = primitives.SUSPECTS  # modules hold a hundred thousand values, few of which are
+    for key, value in [
+        (key, value)
+        for key, value in list(held.items())
+        if type(value) in suspects or id(value) in replacements
+    ]:
         found = replacements.get(id(value))
         new = found[1] if found is not None and found[0] is value else primitives.instead(value)
         if new is not None:

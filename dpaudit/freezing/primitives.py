@@ -23,6 +23,8 @@ _BIT_GENERATOR = np.random.BitGenerator
 _RANDOM = random.Random
 _URANDOM = os.urandom
 _BOUND = (MethodType, BuiltinMethodType)
+SUSPECTS = frozenset({np.random.Generator, np.random.RandomState, *_BOUND})
+"""The types of generators, and of what may be bound to one: nothing stands in for other values."""
 _NO_DRAW = frozenset(
     "seed get_state set_state spawn bit_generator poisson_lam_max getstate setstate".split()
 )
