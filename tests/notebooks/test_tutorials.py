@@ -19,8 +19,7 @@ def test_there_are_three():
     assert NAMES == ["own-function", "tables-and-pairs", "training"]
 
 
-# `.ci/run` executes all of them.
-@pytest.mark.sampled(1)
+@pytest.mark.slow  # `.ci/run` executes all of them
 @pytest.mark.parametrize("name", NAMES)
 def test_a_tutorial_runs_and_shows_what_is_stored(name, tmp_path):
     notebook = stored(name)

@@ -197,7 +197,8 @@ def _folder_of(pid):
         return None
 
 
-@pytest.mark.parametrize("kind", ["event", pytest.param("search", marks=pytest.mark.slow)])
+@pytest.mark.slow  # `test_timed_kills` is the quick one
+@pytest.mark.parametrize("kind", ["event", "search"])
 def test_what_is_killed_ends_as_if_nothing_had_been(here, kind):
     killed_and_given_again(here, kind, 0)
     assert result(here, kind, "killed") == result(here, kind, "whole")

@@ -528,7 +528,8 @@ def test_a_loop_is_enclosed_and_the_report_says_by_what_law():
     assert sum(entry.alpha for entry in result.budget) == pytest.approx(0.05)
 
 
-@pytest.mark.parametrize("epsilon", [3.0, pytest.param(1.0, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [3.0, 1.0])
 def test_one_release_is_enclosed_at_delta_zero(epsilon):
     result = dpaudit.audit(
         count, PAIR.dataset, PAIR.neighbour,
