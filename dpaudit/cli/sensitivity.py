@@ -21,7 +21,7 @@ from dpaudit.cli.options import Json, integer_option, number_option, reference_o
 from dpaudit.cli.setting_options import takes, values_of
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.setting_table import Door, Group, ProcessSettings, names_of, rows_of
-from dpaudit.verdicts import Verdict, judge, status_of
+from dpaudit.verdicts import Verdict, status_of
 
 if TYPE_CHECKING:
     from dpaudit.laws.query import Movement
@@ -68,7 +68,9 @@ def sensitivity(
     if claimed is not None:
         check.non_negative("claimed", claimed)
     asked, began, reference = formats_of(formats, as_json), time.monotonic(), reference_of(target)
-    found = _movement(reference, values_of(_ROWS, given), norm=norm, calls=search_calls)
+    found = _movement(
+        reference, values_of(_ROWS, given), norm=norm, calls=search_calls, claimed=claimed
+    )
     answer = _Answer(reference, found, claimed)
     _show(answer, asked, time.monotonic() - began)
     return FINE if answer.verdict is None else status_of([answer.verdict])
@@ -85,7 +87,7 @@ class _Answer:
     @property
     def verdict(self) -> Verdict | None:
         """The verdict on the claim; None where nobody makes one."""
-        return None if self.claimed is None else judge(self.claimed, self.found.at_least)
+        return self.found.verdict
 
     @property
     def words(self) -> str:
@@ -100,8 +102,9 @@ class _Answer:
     @property
     def document(self) -> str:
         """All of it, as JSON."""
-        judged = {"claimed": self.claimed, "verdict": self.verdict}
-        return json.dumps({"query": self.query, **asdict(self.found), **judged}, indent=2)
+        found = {**asdict(self.found), "claimed": self.claimed}
+        found["verdict"] = found.pop("verdict")  # last, beside what it judges
+        return json.dumps({"query": self.query, **found}, indent=2)
 
 
 def _movement(reference: str, values: dict[str, Any], **given: Any) -> Movement:

@@ -15,6 +15,7 @@ from dpaudit.laws.isolated import Isolation, named
 from dpaudit.records import are_shown
 from dpaudit.search.sensitivity import Sensitivity, first_digit, sensitivity
 from dpaudit.search.writing import written
+from dpaudit.verdicts import Verdict, judge
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +31,8 @@ class Movement:
         What makes the two datasets neighbours; None if the query never moved.
     dataset, neighbour
         They themselves, as Python that can be pasted; None where they are not to be shown.
+    verdict
+        On the claimed sensitivity, by all digits of the movement; None where there is no claim.
     """
 
     at_least: float
@@ -39,9 +42,12 @@ class Movement:
     relation: str | None
     dataset: str | None
     neighbour: str | None
+    verdict: Verdict | None = None
 
 
-def movement_elsewhere(reference: str, isolation: Isolation, **given: Any) -> Movement:
+def movement_elsewhere(
+    reference: str, isolation: Isolation, claimed: float | None = None, **given: Any
+) -> Movement:
     """Return how far a query moves, which runs in a process of its own unless it is not to.
 
     Parameters
@@ -50,6 +56,8 @@ def movement_elsewhere(reference: str, isolation: Isolation, **given: Any) -> Mo
         The query, ``module:function``.
     isolation
         Whether there is such a process, and what it may take.
+    claimed
+        Of the query, to be judged.
     given
         As `dpaudit.sensitivity` takes it, ``calls`` among it.
 
@@ -59,8 +67,8 @@ def movement_elsewhere(reference: str, isolation: Isolation, **given: Any) -> Mo
         The query fails, or its process ends.
     """
     if isolation.in_process:
-        return Movement(**json.loads(_measured(reference, given)))
-    blob, limit = pickled((reference, given)), isolation.limits.timeout
+        return Movement(**json.loads(_measured(reference, claimed, given)))
+    blob, limit = pickled((reference, claimed, given)), isolation.limits.timeout
     with named(reference), Crew(isolation.limits) as crew:
         all_calls = nullcontext() if limit is None else crew.patient(limit * given["calls"])
         with all_calls:
@@ -74,10 +82,11 @@ def _measured_of(blob: bytes) -> str:
     return _measured(*cloudpickle.loads(blob))
 
 
-def _measured(reference: str, given: dict[str, Any]) -> str:
+def _measured(reference: str, claimed: float | None, given: dict[str, Any]) -> str:
     with redirect_stdout(sys.stderr):  # standard output is for results
         found = sensitivity(load_reference("query", reference), **given)
-    return json.dumps(_plain(found))
+    verdict = None if claimed is None else judge(claimed, found.at_least)
+    return json.dumps({**_plain(found), "verdict": verdict})
 
 
 def _plain(found: Sensitivity) -> dict[str, Any]:

@@ -27,6 +27,8 @@ from dpaudit.search.norms import Norm, norm_of
 from dpaudit.search.showing import NOTHING, Shown
 from dpaudit.search.space import space_apart, space_of
 
+CHANGED = "query: different answers on the same dataset, expected a deterministic function"
+_AGAIN = 4  # calls on the pair that was found
 _ROUNDING = 16 * float(np.finfo(np.float64).eps)
 
 # By what the longest distance is divided for the unit of the next search: the first one is about
@@ -121,6 +123,31 @@ def moved_between(one: Array, other: Array, norm: Norm) -> Moved:
         )
     distance = check.non_negative("norm", norm(one - other))
     return Moved(distance, distance - _ROUNDING * norm(np.maximum(np.abs(one), np.abs(other))))
+
+
+def require_function(query: Callable[[Any], Any], pair: Pair[Any]) -> tuple[Array, Array]:
+    """Return a query's answers on a pair; refuse one that answers otherwise when it is asked again.
+
+    A random query, and one that counts its calls, moves between any two datasets, and between two
+    calls on one.
+
+    Raises
+    ------
+    MechanismError
+        It is no function of its data.
+    """
+    one, other = (answer_of(query, side) for side in (pair.dataset, pair.neighbour))
+    second, first = (answer_of(query, side) for side in (pair.neighbour, pair.dataset))
+    if not (_are_same(one, first) and _are_same(other, second)):
+        raise MechanismError(CHANGED)
+    return one, other
+
+
+def _are_same(one: Array, other: Array) -> bool:
+    """Return whether answers are the same but for rounding, as threads may add in any order."""
+    if one.shape != other.shape:
+        return False
+    return bool((np.abs(one - other) <= _ROUNDING * np.maximum(np.abs(one), np.abs(other))).all())
 
 
 class _First(NamedTuple):
@@ -231,9 +258,10 @@ def _a_unit(
     best = max(seen, key=lambda one: one.rank, default=None)
     if best is None or not best.shown.size:
         return Sensitivity(0.0, name, None, len(seen))
-    certain = best.shown.size / best.apart * (1 - _ROUNDING)
-    is_nobodys = space.is_nobodys(best.place)
-    return Sensitivity(certain, name, space.pair(best.place), len(seen), best.apart, is_nobodys)
+    pair, is_nobodys = space.pair(best.place), space.is_nobodys(best.place)
+    moved = moved_between(*require_function(query, pair), measured).certain
+    certain = min(moved, best.shown.size) / best.apart * (1 - _ROUNDING)
+    return Sensitivity(certain, name, pair, len(seen), best.apart, is_nobodys)
 
 
 def sensitivity(
@@ -281,7 +309,8 @@ def sensitivity(
     InvalidArgument
         An argument is not what is described here.
     MechanismError
-        The query's answers are of different shapes, or are not finite.
+        The query's answers are of different shapes, or are not finite; or it gives two on one
+        dataset.
 
     Examples
     --------
@@ -293,7 +322,9 @@ def sensitivity(
     3.0
     """
     name, measured = norm_of(norm)
-    given: dict[str, Any] = {"dataset": dataset, "bounds": bounds, "calls": calls, "seed": seed}
+    check.integer("calls", calls, least=2)
+    looking = max(2, calls - _AGAIN)
+    given: dict[str, Any] = {"dataset": dataset, "bounds": bounds, "calls": looking, "seed": seed}
     if isinstance(chosen := chosen_relation(relation), Metric):
         return _a_unit(query, domain, chosen, (name, measured), **given)
     hunt = hunt_of(query, domain, relation, measured, **given)
@@ -302,4 +333,5 @@ def sensitivity(
     if best is None:
         return Sensitivity(0.0, name, None, found.pairs)
     pair = hunt.space.oriented(best.place)
-    return Sensitivity(best.moved, name, pair, found.pairs, is_nobodys=best.is_nobodys)
+    moved = min(best.moved, moved_between(*require_function(query, pair), measured).certain)
+    return Sensitivity(moved, name, pair, found.pairs, is_nobodys=best.is_nobodys)

@@ -30,7 +30,14 @@ from dpaudit.neighbours.records import Bounds
 from dpaudit.records import Record
 from dpaudit.search.engine import CALLS, Hunt
 from dpaudit.search.norms import Norm, norm_of
-from dpaudit.search.sensitivity import answer_of, first_digit, hunt_of, moved_between
+from dpaudit.search.sensitivity import (
+    CHANGED,
+    answer_of,
+    first_digit,
+    hunt_of,
+    moved_between,
+    require_function,
+)
 from dpaudit.search.showing import Shown as Seen
 from dpaudit.search.space import Place
 from dpaudit.verdicts import judge
@@ -40,7 +47,6 @@ Bound = float | Callable[[Pair[Any]], float]
 
 # Where few neighbours of the best pair are new, Hypothesis looks for one without end: with a number
 # that means nothing there always is one, and the search ends after the examples it was given.
-_CHANGED = "query: different answers on the same dataset, expected a deterministic function"
 _COUNTER = st.integers(0, 255)
 
 
@@ -182,6 +188,7 @@ def assert_sensitivity(
         else:
             best, violation = _tried(measure, pairs)
         if violation is not None:
+            require_function(query, violation.pair)
             raise AssertionError(_message(violation, name, made_up))
     return best
 
@@ -239,7 +246,7 @@ def _hunted(
         except InvalidArgument:
             continue  # no neighbours
         if not violation.violates:
-            raise MechanismError(_CHANGED)
+            raise MechanismError(CHANGED)
         return best, violation, hunt.space.is_nobodys(place)
     return best, None, False
 
@@ -284,7 +291,7 @@ def _searched(
     except _Violation as found:
         return best, found.movement
     except Flaky:
-        raise MechanismError(_CHANGED) from None
+        raise MechanismError(CHANGED) from None
     return best, None
 
 

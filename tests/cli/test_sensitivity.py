@@ -18,6 +18,15 @@ def both(data):
 def of_one_person(data):
     return 3.7 * data[0] if round(1e4 * data[-1]) == 9876 else 0.0
 
+def noisy(data):
+    return np.sum(data) + np.random.random()
+
+calls = []
+
+def counted(data):
+    calls.append(data)
+    return len(calls)
+
 def fails(data):
     raise ValueError("no")
 """
@@ -92,6 +101,24 @@ def test_records_are_shown_where_it_is_said_alone(query):
     assert (document["dataset"], document["neighbour"]) == (None, None)
     assert whole["at_least"] == pytest.approx(3.7)
     assert "0.9876" in whole["dataset"]
+
+
+def test_a_claim_is_judged_by_all_digits_of_a_movement_that_shows_one(query):
+    words = ("--dataset", "a.csv", "--relation", "replace-record", "--bounds", "0,1")
+    for claimed, status in (("3.5", 1), ("3.71", 0)):
+        found = query("of_one_person", *words, "--claimed", claimed, "--json")
+        document = json.loads(found.out)
+        assert (found.status, document["at_least"]) == (status, 3.0)
+        assert document["verdict"] == ("refuted" if status else "not refuted")
+        assert document["claimed"] == float(claimed)
+
+
+@pytest.mark.parametrize("name", ["noisy", "counted"])
+def test_what_is_no_function_of_its_data_refutes_nothing(query, name):
+    found = query(name, *FOUR, "--claimed", "0.5")
+    assert found.status == 2
+    assert found.out == ""
+    assert "query: different answers on the same dataset" in found.err
 
 
 def test_a_query_that_fails_and_a_domain_that_lacks_end_with_2(query):

@@ -153,3 +153,29 @@ def test_bad_arguments_are_named(given, name):
     sound = {"query": len, "domain": FOUR, "relation": "replace-record"}
     with pytest.raises(dpaudit.DpauditError, match=name):
         dpaudit.sensitivity(**{**sound, **given})
+
+
+@pytest.mark.parametrize("relation", ["replace-record", "metric: euclidean"])
+def test_a_query_that_answers_otherwise_the_next_time_has_no_sensitivity(relation):
+    rng, calls = np.random.default_rng(0), []
+
+    def noisy(data):
+        return data.sum() + rng.normal()
+
+    def counted(data):
+        calls.append(data)
+        return float(len(calls))
+
+    for query in (noisy, counted):
+        with pytest.raises(MechanismError, match="different answers on the same dataset"):
+            dpaudit.sensitivity(query, FOUR, relation, calls=200)
+
+
+def test_answers_that_differ_in_their_last_bits_are_one():
+    calls = []
+
+    def total(data):
+        calls.append(data)
+        return float(data.sum()) * (1 + 1e-16 * (len(calls) % 2))
+
+    assert dpaudit.sensitivity(total, FOUR, "replace-record").at_least == pytest.approx(2)
