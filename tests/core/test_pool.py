@@ -25,6 +25,7 @@ from dpaudit.execution import planned_units, worker
 from dpaudit.execution.failures import CannotTravel, OutOfTime, WorkerEnded, ended_with
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.processes import Limits
+from dpaudit.execution.tasks import has_last_task
 
 VALUES = [
     None,
@@ -472,3 +473,36 @@ def test_time_that_is_over_is_no_outcome_of_the_code():
         with pytest.raises(WorkerEnded), crew.by(time.monotonic() + 60):
             list(crew.map(partial(sleeps, 30.0), [unit], 1))
         assert not issubclass(OutOfTime, WorkerEnded)
+
+
+def _is_last(unit):
+    return np.array([float(has_last_task())])
+
+
+def test_a_process_knows_whether_it_ends_with_its_task():
+    units = planned_units(2, 1, SeedSequence(0))
+    with Crew() as crew:
+        assert [one[0] for found in crew.map(_is_last, units, 1) for one in found] == [0.0, 0.0]
+        dealt = crew.deal(_is_last, [units[:1], units[1:]], 2)
+        assert [one[0] for found in dealt for one in found] == [1.0, 1.0]
+        assert crew.call(has_last_task) is False
+    assert not has_last_task()
+
+
+class _Environment:
+    def __call__(self, unit):
+        return np.array([float("POOL_OTHER" in os.environ), float(os.environ.get("POOL_OWN", 0))])
+
+
+def test_a_worker_has_the_environment_of_the_program_as_it_is_now(monkeypatch):
+    units = planned_units(1, 1, SeedSequence(0))
+    found = []
+    for own, other in (("1", "x"), ("2", None), ("3", "x")):
+        monkeypatch.setenv("POOL_OWN", own)
+        if other is None:
+            monkeypatch.delenv("POOL_OTHER")
+        else:
+            monkeypatch.setenv("POOL_OTHER", other)
+        with Crew() as crew:
+            found += [one.tolist() for (one,) in crew.deal(_Environment(), [units], 1)]
+    assert found == [[1.0, 1.0], [0.0, 2.0], [1.0, 3.0]]
