@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import sys
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice, product
@@ -61,8 +62,7 @@ def special_values(column: Column, constants: Sequence[Any] = ()) -> list[Any]:
     """
     found = dict[tuple[str, Any], Any]()
     for value in _values(column, constants):
-        key = value if isinstance(value, Hashable) else value_key(value)
-        found.setdefault((type(value).__name__, key), value)
+        found.setdefault((type(value).__name__, value_key(value)), value)
     return [*found.values(), *_absent(column)]
 
 
@@ -118,8 +118,13 @@ def _inside(values: Iterable[Any], low: Any, high: Any) -> Iterator[Any]:
 
 def _numbers(constants: Iterable[Any]) -> Iterator[float]:
     for one in map(_as_number, constants):
-        if isinstance(one, int | float) and not isinstance(one, bool) and math.isfinite(one):
+        if isinstance(one, int | float) and not isinstance(one, bool) and _is_double(one):
             yield from dict.fromkeys((one, -one))
+
+
+def _is_double(number: float) -> bool:
+    """Return whether a number is finite, and an integer small enough for a double."""
+    return abs(number) <= sys.float_info.max
 
 
 def _as_number(constant: Any) -> Any:
@@ -155,18 +160,24 @@ def _of_dates(
 ) -> Iterator[datetime.date]:
     yield from (first, last)
     for one in (*filter(None, map(_day, constants)), *_days_of_numbers(constants)):
-        yield from (one, one - _DAY, one + _DAY)
+        yield from _days_from(one, (0, -1, 1))
     middle = first + (last - first) // 2
-    yield middle
-    yield from (middle + n * _DAY for n in range(1, _WEEK))
+    yield from _days_from(middle, range(_WEEK))
     yield from _months(middle.year)
+
+
+def _days_from(day: datetime.date, steps: Iterable[int]) -> Iterator[datetime.date]:
+    """Yield the days so many after one, those that there are: none follows the last of all."""
+    for step in steps:
+        with suppress(OverflowError):
+            yield day + step * _DAY
 
 
 def _months(year: int) -> Iterator[datetime.date]:
     """Yield a day of every month: the first, the last, and others."""
     for month in range(1, _YEAR + 1):
         start = datetime.date(year, month, 1)
-        yield start if month % 3 else start - _DAY if month > 1 else start
+        yield start if month % 3 else start - _DAY
         yield start + 14 * _DAY
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -238,9 +240,16 @@ def unseen(column: Sequence[Any]) -> Any:
         numbers = [one for one in column if isinstance(one, int | float | np.number)]
         return max(numbers) + 7
     if hasattr(first, "isoformat"):
-        import datetime
-
-        return max(one for one in column if hasattr(one, "isoformat")) + datetime.timedelta(days=7)
+        return _unseen_day([one for one in column if hasattr(one, "isoformat")])
     if isinstance(first, bytes):
         return _UNSEEN.encode()
     return _UNSEEN if isinstance(first, str) else None
+
+
+def _unseen_day(days: Sequence[Any]) -> Any:
+    """Return a day a week after all others, before them where there is none so late, or None."""
+    week = datetime.timedelta(days=7)
+    for end, step in ((max(days), week), (min(days), -week)):
+        with suppress(OverflowError, ValueError):  # as pandas says that it has no such day
+            return end + step
+    return None

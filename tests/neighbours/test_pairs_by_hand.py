@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import date
 
 import numpy as np
 import pandas as pd
@@ -564,6 +565,9 @@ def test_numbers_that_doubles_reach_are_numeric(column, numeric):
         ([b"a"], b"a value that no record has"),
         ([object()], None),
         ([pd.Timestamp("2020-01-01")], pd.Timestamp("2020-01-08")),
+        ([date(2020, 1, 1), None, date(2020, 3, 1)], date(2020, 3, 8)),
+        ([date(2020, 1, 9), date.max], date(2020, 1, 2)),
+        ([date.min, date.max], None),
     ],
 )
 def test_a_value_that_no_record_has(column, new):
