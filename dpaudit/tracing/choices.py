@@ -23,6 +23,7 @@ from dpaudit.tracing.pending import (
     Pending,
     Source,
     is_number,
+    numbers,
     plainly,
     spread_out,
     whole,
@@ -86,7 +87,8 @@ class Choosing(Pending):
 
     def part(self, key: Any) -> Choosing:
         """Return some entries."""
-        chosen = self._options[key], self._chances[key]
+        entries = numbers(self.shape)[key]  # the last axis of options is none of theirs
+        chosen = (one.reshape(-1, one.shape[-1])[entries] for one in (self._options, self._chances))
         return Choosing(self._state, self._picked(key), *chosen)
 
 
@@ -160,6 +162,7 @@ class Uniform(Pending):
         threshold = inputs[0] if swapped else inputs[1]
         if (
             isinstance(threshold, Pending)
+            or not self._factor.all()
             or np.broadcast_shapes(np.shape(threshold), self.shape) != self.shape
         ):
             return None
