@@ -149,8 +149,10 @@ class Uniform(Pending):
         offsets, factors = np.unique(self._offset), np.unique(self._factor)
         if self.is_decided or len(offsets) != 1 or len(factors) != 1:
             return None
-        piece = Piece(float(offsets[0]), float(factors[0]))
-        return function_of_uniform(self._first, (piece, piece), ufunc, self._from_first)
+        offset, factor = float(offsets[0]), float(factors[0])  # of parts of the draws, too
+        piece = Piece(offset, factor)
+        values: Callable[[Any], Any] = lambda first: offset + factor * first  # noqa: E731
+        return function_of_uniform(self._first, (piece, piece), ufunc, values)
 
     def _from_first(self, first: Any) -> Any:
         found = self._offset + self._factor * first
