@@ -25,8 +25,9 @@ from dpaudit.auditing.looks import alone_of
 from dpaudit.estimation.counted import Counted, Event, Tally
 from dpaudit.estimation.independence import FALSE_ALARM, Labels
 from dpaudit.estimation.independence import checks as compared
-from dpaudit.estimation.joint import exponent, joint_lower_bound
+from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.estimation.likelihood import distance
+from dpaudit.estimation.orders import exponent
 from dpaudit.estimation.self_check import SelfCheck
 
 # An event of which either side has fewer exceptions is counted once more.
@@ -198,9 +199,12 @@ class _Seen:
             else f"{shown}, where as much or more differs by chance with p-value {chance:.3g}",
         )
 
-    def _lower(self, hits: tuple[int, ...], trials: tuple[int, ...]) -> float:
+    def _lower(self, hits: tuple[int, int], trials: tuple[int, int]) -> float:
+        if not min(trials):
+            return 0.0
+        (x, y), (n, m), order = hits, trials, self.event.order
         delta, alpha = self.against.delta, self.against.alpha
-        return joint_lower_bound(*hits, *trials, delta=delta, alpha=alpha) if min(trials) else 0.0
+        return joint_lower_bound(x, y, n, m, delta=delta, alpha=alpha, order=order)
 
     def _chance(self, hits: tuple[int, ...], trials: tuple[int, ...]) -> float:
         """Return a p-value of counts that come from the law of those that were seen."""

@@ -18,7 +18,7 @@ from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.evidence import CarryingEvent
 from dpaudit.auditing.thresholds import said_threshold
 from dpaudit.auditing.wording import Tried, Words, path_of
-from dpaudit.estimation.counted import Counted, Event, Tally
+from dpaudit.estimation.counted import Counted, Event, Order, Tally
 from dpaudit.laws.features import OfFeatures, OnePart
 from dpaudit.neighbours import Side
 from dpaudit.report.formatting import number
@@ -28,6 +28,7 @@ from dpaudit.report.schema import CarryingEvent as Document
 # so many times their range; and how often the place is halved.
 _GRID, _FAR, _HALVINGS = 256, 1e3, 60
 _DIGITS = 7  # of what a bound is worked out of again
+_BY = {"likelihood": "", "interval": ", outcomes ordered by two Clopper-Pearson intervals"}
 _READ = 100  # outputs of each dataset that codes and oddities are read off
 
 
@@ -129,9 +130,10 @@ def sentence_of(event: CarryingEvent, refutes: bool) -> str:
     """
     begins = "What leaked" if refutes and event.plain else "The event that carries the bound"
     (on_p, on_q), (of_p, of_q) = event.hits, event.runs
+    certified = certifies(event.epsilon, event.delta, event.alpha, event.order)
     said = (
         f"{begins}: {event.words} in {on_p} of {of_p} runs on the dataset and in {on_q} of "
-        f"{of_q} on its neighbour, which {certifies(event.epsilon, event.delta, event.alpha)}."
+        f"{of_q} on its neighbour, which {certified}."
     )
     if min(event.hits) > 0 or not refutes:
         return said
@@ -141,13 +143,15 @@ def sentence_of(event: CarryingEvent, refutes: bool) -> str:
     return f"{said} It was never seen on the {where}: {most}the truth may be infinite."
 
 
-def certifies(lower: float, delta: float, alpha: float) -> str:
+def certifies(lower: float, delta: float, alpha: float, order: Order = "likelihood") -> str:
     """Return what counts certify, with all that it is worked out of again.
 
     Examples
     --------
     >>> certifies(1.23456, 0.0, 0.01)
     'certifies an epsilon of at least 1.234 at delta 0 with an error probability of 0.01'
+    >>> certifies(1.23456, 0.0, 0.01, "interval")[-58:]
+    'of 0.01, outcomes ordered by two Clopper-Pearson intervals'
     >>> certifies(0.0, 0.0, 0.01)
     'certifies no epsilon above 0'
     """
@@ -156,6 +160,7 @@ def certifies(lower: float, delta: float, alpha: float) -> str:
     return (
         f"certifies an epsilon of at least {number(lower, rounding=ROUND_FLOOR)} at delta "
         f"{number(delta, _DIGITS)} with an error probability of {number(alpha, _DIGITS)}"
+        f"{_BY[order]}"
     )
 
 

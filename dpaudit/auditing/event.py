@@ -37,7 +37,7 @@ from dpaudit.auditing.looks import FEW, chosen_on
 from dpaudit.auditing.outcomes import layout_of
 from dpaudit.auditing.wording import plainness_of
 from dpaudit.errors import InvalidArgument
-from dpaudit.estimation.counted import Counted, Event, Tally, grain
+from dpaudit.estimation.counted import Counted, Event, Order, Tally, grain
 from dpaudit.estimation.counted import rounded as without_last_bits
 from dpaudit.estimation.event import (
     EventBound,
@@ -46,6 +46,7 @@ from dpaudit.estimation.event import (
     error_rates,
     most_of,
     score_counts,
+    with_order,
 )
 from dpaudit.estimation.model_based import EventCounts, model_based
 from dpaudit.execution import stream
@@ -116,7 +117,8 @@ def promising(
     best = int(np.argmax(promised))
     alike = [j for j in plain if promised[j] >= (1 - _ALIKE) * promised[best]]
     best = alike[0] if alike else best
-    return Promising(best, events[best], steps[best], pairs[best])
+    event = with_order(events[best], *pairs[best], delta, sure)
+    return Promising(best, event, steps[best], pairs[best])
 
 
 @dataclass(frozen=True)
@@ -355,13 +357,15 @@ def certified(
         roc=error_rates(on_p, on_q),
         scores=score_counts(on_p, on_q, event),
         model_based=model_based(_counts(bound), delta, 1 - alpha),
-        carrying=_carrying(said or Said.of_score(scorer, event), tally, bound, (delta, alpha)),
+        carrying=_carrying(
+            said or Said.of_score(scorer, event), tally, bound, (delta, alpha), event.order
+        ),
         notes=(f"Direction, chosen beforehand: {event.direction}.",),
     )
 
 
 def _carrying(
-    said: Said, tally: Tally, bound: EventBound, at: tuple[float, float]
+    said: Said, tally: Tally, bound: EventBound, at: tuple[float, float], order: Order
 ) -> CarryingEvent:
     return CarryingEvent(
         words=said.words,
@@ -371,6 +375,7 @@ def _carrying(
         delta=at[0],
         alpha=at[1],
         epsilon=bound.lower,
+        order=order,
     )
 
 

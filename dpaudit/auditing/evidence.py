@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from dpaudit.estimation.counted import Order
 from dpaudit.estimation.event import ScoreCounts
 from dpaudit.estimation.model_based import ModelBased
 from dpaudit.estimation.self_check import SelfCheck
@@ -125,7 +126,7 @@ class CarryingEvent:
         Whether they name one part of the output and a value of it.
     hits, runs
         How often it was seen, of how many, on the dataset and on its neighbour.
-    delta, alpha, epsilon
+    delta, alpha, epsilon, order
         Of the test.
     """
 
@@ -136,6 +137,7 @@ class CarryingEvent:
     delta: float
     alpha: float
     epsilon: float
+    order: Order = "likelihood"
 
 
 @dataclass(frozen=True, kw_only=True)

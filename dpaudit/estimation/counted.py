@@ -8,12 +8,14 @@ about the mechanism.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from dpaudit._typing import Array
+
+Order = Literal["likelihood", "interval"]  # of outcomes: `dpaudit.estimation.orders`
 
 
 @dataclass(frozen=True)
@@ -22,12 +24,13 @@ class Event:
 
     ``above`` counts scores of at least the threshold, and favours the dataset; else scores of at
     most the threshold are counted, and favour its neighbour. ``promised`` is what the transcripts
-    that chose it suggest.
+    that chose it suggest, ``order`` what its test ranks outcomes by.
     """
 
     above: bool
     threshold: float
     promised: float
+    order: Order = "likelihood"
 
     @property
     def direction(self) -> str:
@@ -45,7 +48,7 @@ class Event:
         (2, 1, False)
         """
         beside = math.nextafter(self.threshold, -math.inf if self.above else math.inf)
-        return Event(not self.above, beside, self.promised)
+        return replace(self, above=not self.above, threshold=beside)
 
     def hits(self, scores: Array) -> int:
         """Return how many scores are in the event."""

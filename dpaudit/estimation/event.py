@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.estimation.counted import Event, Tally
-from dpaudit.estimation.joint import exponent, joint_lower_bound
+from dpaudit.estimation.joint import choose_order, joint_lower_bound
 from dpaudit.estimation.likelihood import distance, largest_likelihood_bound
+from dpaudit.estimation.orders import exponent
 
 _SELECTION = 1e-4  # how rarely a promise errs
 _SEEN = 1e-2  # the same of rates that were seen, where fresh ones have to stand out as well
@@ -78,6 +79,39 @@ def _rarer(event: Event, scores_p: Array, scores_q: Array) -> Event:
     other = event.complement
     rare = min(rates) <= 1 - max(rates) or other.threshold == event.threshold  # of all scores
     return event if rare else other
+
+
+def with_order(
+    event: Event, scores_p: Array, scores_q: Array, delta: float, sure: tuple[int, float]
+) -> Event:
+    """Return an event with the order that promises the larger bound.
+
+    Rates are those of the scores, which certify nothing; half a hit stands for none.
+
+    Parameters
+    ----------
+    event
+        What will be counted.
+    scores_p, scores_q, delta, sure
+        As `choose_event` takes them.
+
+    Examples
+    --------
+    >>> p, q = np.arange(1000.0), np.arange(1000.0) - 940
+    >>> with_order(Event(True, 57.0, 0.0), p, q, 0.0, (1000, 0.05)).order
+    'interval'
+    >>> with_order(Event(True, 0.0, 0.0), p, q, 0.0, (1000, 0.05)).order
+    'likelihood'
+    """
+    trials, alpha = sure
+    if not trials:
+        return event
+    sides = (scores_p, scores_q) if event.above else (scores_q, scores_p)
+    hits, sizes = [event.hits(one) for one in sides], [len(one) for one in sides]
+    rate = min(hits[0], sizes[0] - 0.5) / sizes[0]
+    other = max(hits[1], 0.5) / sizes[1]
+    order = choose_order((rate, other), (trials, trials), delta=delta, alpha=alpha)
+    return replace(event, order=order)
 
 
 def _best_threshold(
@@ -223,7 +257,9 @@ def bound_of_counts(tally: Tally, event: Event, delta: float, alpha: float) -> E
     True
     """
     (hits, other), (trials, others) = tally.favoured(event)
-    lower = joint_lower_bound(hits, other, trials, others, delta=delta, alpha=alpha)
+    lower = joint_lower_bound(
+        hits, other, trials, others, delta=delta, alpha=alpha, order=event.order
+    )
     counts = {
         "favoured_hits": hits,
         "favoured_trials": trials,

@@ -6,7 +6,7 @@
 | x, n     | ``hits``, ``trials``       | how often it was seen, of how many, on the dataset     |
 | y, m     | ``other_hits``, ...        | the same on the neighbour                              |
 | p*(q)    | `boundary`                 | the largest p that epsilon and delta allow beside q    |
-| l(x, y)  | `likelihood_bound`         | orders the outcomes; grows with x, falls with y        |
+| l(x, y)  | `ranking`                  | orders the outcomes; grows with x, falls with y        |
 
 If the pair is (epsilon, delta)-indistinguishable then ``p <= p*(q)``, by the event and by its
 complement. Outcomes at least as extreme as the observed one are those of l(X, Y) >= l(x, y): for
@@ -21,6 +21,9 @@ with C a confidence interval for q of error probability beta, a fiftieth of alph
 
 The supremum is bounded by cells: on ``q_1 <= q <= q_2`` no tail exceeds that of p*(q_2) with q_1.
 
+Any order will do that is fixed before the counts are seen (`dpaudit.estimation.orders`); in
+Buehler's form a bound is not below the one that orders, at the error probability that beta leaves.
+
 With all 2n outputs right the p-value is ``(1 + e^-epsilon)^(-2n)``, but for beta: epsilon is at
 least ``-ln(alpha^(-1/(2n)) - 1)``, about ``ln(2n / 3)`` at 95%, which no test on outputs can beat.
 
@@ -31,22 +34,20 @@ the incomplete beta function elsewhere.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import betainc, gammaln, ndtri, xlog1py, xlogy
+from scipy.special import betainc, gammaln, xlog1py, xlogy
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.clopper_pearson import clopper_pearson
-from dpaudit.estimation.likelihood import boundary, distance, likelihood_bound
-
-Counts = NDArray[np.int64]
+from dpaudit.estimation.counted import Order
+from dpaudit.estimation.likelihood import boundary
+from dpaudit.estimation.orders import ORDERS, Counts, Outcome, ranking
 
 
 def binomial(k: Counts, n: int, p: float) -> Array:
@@ -99,34 +100,28 @@ _STRIDE = 4  # of the cells' edges, where the peak is looked for first
 _NUISANCE = 0.02  # share of the error probability that goes to the interval for q
 _ROUNDS = 40
 _MOST_CELLS, _AT_ONCE = 400, 16  # undecided, and parts that one is cut into
-_CAUTION = 1.001  # of the nats: the observed outcome is placed below where it is, never above
-_ROUNDING = 1e-6  # of the nats
 _LEFT_OUT = 1e-6  # of alpha: the tails of a count that are added whole instead of summed over
 # Groups of other hits that are counted alike, where there are more than so many.
 _ONE_BY_ONE, _GROUPS = 1000, 150
-_TRIED = 2000  # other hits beside which the fewest extreme hits are looked for
 _EVEN = 0.1  # share of the groups that are spread evenly, wherever the others are
-_FINER = 1.02  # of the nats: a hundredth of a standard error more
-
-
-def exponent(alpha: float) -> float:
-    """Return the nats at which the likelihood bound of an error probability is taken.
-
-    Examples
-    --------
-    >>> round(exponent(0.05), 3)
-    1.353
-    """
-    return float(ndtri(min(alpha, 0.4)) ** 2 / 2)
+# The rarest of the four counts, between which one order may be ahead of the other by over .01.
+_RARE = range(1, 101)
 
 
 def joint_lower_bound(
-    hits: int, other_hits: int, trials: int, other_trials: int, *, delta: float, alpha: float
+    hits: int,
+    other_hits: int,
+    trials: int,
+    other_trials: int,
+    *,
+    delta: float,
+    alpha: float,
+    order: Order = "likelihood",
 ) -> float:
     """Return the largest epsilon that the counts of one event exclude; 0 if they exclude none.
 
     Formal guarantee: with probability at least ``1 - alpha`` the result is at most the epsilon of
-    the pair at ``delta`` (both directions), if the event was chosen on other transcripts.
+    the pair at ``delta`` (both directions), if event and order were chosen on other transcripts.
 
     Parameters
     ----------
@@ -138,6 +133,8 @@ def joint_lower_bound(
         At which epsilon is bounded.
     alpha
         Error probability.
+    order
+        Which outcomes count as more extreme than others (`choose_order`).
 
     Raises
     ------
@@ -150,25 +147,65 @@ def joint_lower_bound(
     >>> import math
     >>> math.isclose(found, -math.log(20 ** (1 / 1000) - 1), rel_tol=0.01)
     True
+    >>> few = {"hits": 300, "other_hits": 10, "trials": 4830, "other_trials": 4830}
+    >>> orders = ("likelihood", "interval")
+    >>> [round(joint_lower_bound(**few, delta=0.0, alpha=0.05, order=o), 2) for o in orders]
+    [2.37, 2.84]
     """
     _require(hits, trials, other_hits, other_trials)
     check.delta("delta", delta)
     check.probability("alpha", alpha)
-    return _lower_bound(hits, other_hits, trials, other_trials, delta, alpha)
+    return _lower_bound(Outcome(hits, other_hits, trials, other_trials), delta, alpha, order)
+
+
+def choose_order(
+    rates: tuple[float, float], trials: tuple[int, int], *, delta: float, alpha: float
+) -> Order:
+    """Return the order whose bound is the larger at these rates, "likelihood" if neither is.
+
+    Parameters
+    ----------
+    rates
+        Of the event on the dataset that it favours and on the other one: of transcripts that
+        certify nothing.
+    trials
+        How many transcripts of each will certify.
+    delta, alpha
+        At which epsilon is bounded, and the error probability.
+
+    Examples
+    --------
+    >>> choose_order((0.06, 0.002), (5000, 5000), delta=0.0, alpha=0.05)
+    'interval'
+    >>> choose_order((0.6, 0.2), (5000, 5000), delta=0.0, alpha=0.05)
+    'likelihood'
+    """
+    hits, other_hits = (round(rate * many) for rate, many in zip(rates, trials, strict=True))
+    if min(other_hits, trials[0] - hits) not in _RARE:
+        return "likelihood"
+    outcome = Outcome(hits, other_hits, *trials)
+    return max(ORDERS, key=lambda order: _lower_bound(outcome, delta, alpha, order))
 
 
 @lru_cache(maxsize=64)  # what certifies an event is asked for again where its outputs are checked
-def _lower_bound(
-    hits: int, other_hits: int, trials: int, other_trials: int, delta: float, alpha: float
-) -> float:
-    test = _Test.of(hits, other_hits, trials, other_trials, delta, alpha)
+def _lower_bound(outcome: Outcome, delta: float, alpha: float, order: Order) -> float:
+    test = _Test.of(outcome, delta, alpha, order)
     if test is None or test.log_peak(0.0) > 0:
         return 0.0
-    return next((e for e in test.below(_crossing(test)) if test.excludes(e)), 0.0)
+    epsilon, step = _crossing(test), test.resolution
+    while epsilon > step:
+        rate = test.counterexample(epsilon - step)
+        if rate is None:
+            return epsilon - step
+        if math.isnan(rate):
+            step *= 2
+        else:
+            epsilon = test.crossing_at(rate, epsilon - step)
+    return 0.0
 
 
 def _crossing(test: _Test) -> float:
-    """Return about where the p-value reaches alpha: near the likelihood bound."""
+    """Return about where the p-value reaches alpha: near the rank of the counts."""
     low = high = test.observed
     step = 16 * test.resolution
     while low > 0 and test.log_peak(low) > 0:
@@ -202,46 +239,22 @@ class _Test:
     least: Counts
     edges: Array
     reach: float  # standard deviations of a count that are summed over
-    observed: float  # a little less than the likelihood bound
+    observed: float  # a little less than the epsilon by which the order ranks the counts
     resolution: float  # in epsilon: about a hundredth of a standard error
 
     @classmethod
-    def of(
-        cls, hits: int, other_hits: int, trials: int, other_trials: int, delta: float, alpha: float
-    ) -> _Test | None:
+    def of(cls, outcome: Outcome, delta: float, alpha: float, order: Order) -> _Test | None:
         """Return the test of these counts, or None if they suggest no epsilon above 0."""
-        beta = _NUISANCE * alpha
-        edges = _edges(other_hits, other_trials, beta)
-        reach = math.sqrt(2 * math.log(1 / (_LEFT_OUT * alpha)))
-        ends = (_window(other_trials, float(q), reach) for q in (edges[0], edges[-1]))
-        (first, _), (_, last) = ends
-        y, nats = np.arange(first, last + 1), exponent(alpha)
-        rates, sizes = (hits / trials, other_hits / other_trials), (trials, other_trials)
-        levels = np.array([_CAUTION, _FINER]) * nats
-        observed, finer = likelihood_bound(*rates, *sizes, delta, levels).tolist()
-        if observed == 0:
+        rank = ranking(order, outcome, delta, alpha)
+        if rank.rank == 0:
             return None
-        least = _region((hits, other_hits), *sizes, delta, (observed, nats), y)
-        resolution = max(observed - finer, 1e-7)
-        return cls(
-            trials,
-            other_trials,
-            delta,
-            alpha - beta,
-            first,
-            least,
-            edges,
-            reach,
-            observed,
-            resolution,
-        )
-
-    def below(self, epsilon: float) -> Iterator[float]:
-        """Yield candidates from a little below epsilon down, ever more cautious."""
-        step = self.resolution
-        while step < epsilon:
-            yield epsilon - step
-            step *= 2
+        n, m, beta = outcome.trials, outcome.other_trials, _NUISANCE * alpha
+        edges = _edges(outcome.other_hits, m, beta)
+        reach = math.sqrt(2 * math.log(1 / (_LEFT_OUT * alpha)))
+        (first, _), (_, last) = (_window(m, float(q), reach) for q in (edges[0], edges[-1]))
+        least = rank.region(np.arange(first, last + 1))
+        found = (first, least, edges, reach, rank.rank, rank.resolution)
+        return cls(n, m, delta, alpha - beta, *found)
 
     def log_peak(self, epsilon: float) -> float:
         """Return the logarithm of the largest tail found over alpha: above 0 excludes nothing."""
@@ -253,23 +266,38 @@ class _Test:
             grid = np.linspace(grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)], 9)
         return math.log(peak / self.alpha)
 
-    def excludes(self, epsilon: float) -> bool:
-        """Return whether the p-value at epsilon is at most alpha, proved on every cell."""
+    def crossing_at(self, rate: float, most: float) -> float:
+        """Return the epsilon at which the tail beside one rate reaches alpha: above it at most."""
+
+        def excess(epsilon: float) -> float:
+            q = np.array([rate])
+            return math.log(max(float(self.tail(boundary(q, epsilon, self.delta), q)[0]), 1e-300))
+
+        level = math.log(self.alpha)
+        if excess(0.0) >= level:
+            return 0.0
+        return float(brentq(lambda e: excess(e) - level, 0.0, most, xtol=self.resolution / 4))
+
+    def counterexample(self, epsilon: float) -> float | None:
+        """Return a rate of other hits beside which the p-value at epsilon is above alpha.
+
+        None if there is none, proved on every cell; NaN if that is not decided.
+        """
         left, right = self.edges[:-1], self.edges[1:]
         for _ in range(_ROUNDS):
             bounds = self.tail(boundary(right, epsilon, self.delta), left)
             undecided = bounds > self.alpha
             if not undecided.any():
-                return True
+                return None
             left, right, bounds = left[undecided], right[undecided], bounds[undecided]
             middle = (left + right) / 2
             there = self.tail(boundary(middle, epsilon, self.delta), middle)
             if (there > self.alpha).any():
-                return False
+                return float(middle[np.argmax(there)])
             if len(left) > _MOST_CELLS or (middle <= left).any():
-                return False
+                return math.nan
             left, right = _cut(left, right, (bounds - there) / np.maximum(self.alpha - there, 0))
-        return False
+        return math.nan
 
     def tail(self, p: Array, q: Array) -> Array:
         """Return the probability of an extreme outcome for each pair (p, q), shape as given."""
@@ -357,38 +385,6 @@ def _window(m: int, q: float, reach: float) -> tuple[int, int]:
     """Return the counts that are summed over: what lies beyond is as rare as is left out."""
     spread = reach * math.sqrt(m * q * (1 - q)) + 0.7 * reach**2
     return max(0, math.floor(m * q - spread)), min(m, math.ceil(m * q + spread))
-
-
-def _region(
-    counts: tuple[int, int],
-    n: int,
-    m: int,
-    delta: float,
-    level: tuple[float, float],
-    y: Counts,
-) -> Counts:
-    """Return the fewest extreme hits beside each number ``y`` of other hits.
-
-    Outcomes are extreme whose distance at an epsilon is at least so many nats: ``level``. That
-    epsilon is not above the likelihood bound of the observed outcome, and a computed distance, the
-    least of those tried, is not below the exact one: no outcome with a larger bound is left out.
-    """
-    hits, other_hits = counts
-    epsilon, nats = level
-    every = -(-len(y) // _TRIED)
-    if every > 1:  # those after one that is tried count as it does, which enlarges the region
-        fewer = _region(counts, n, m, delta, level, y[::every])
-        found = np.repeat(fewer, every)[: len(y)]
-        found[: other_hits - y[0] + 1] = np.minimum(found[: other_hits - y[0] + 1], hits)
-        return np.asarray(found)
-    low, high = np.full(len(y), -1), np.full(len(y), n + 1)
-    while (high - low > 1).any():
-        middle = np.maximum((low + high) // 2, 0)
-        far = distance(middle / n, y / m, n, m, epsilon, delta) >= nats * (1 - _ROUNDING)
-        low, high = np.where(far, low, middle), np.where(far, middle, high)
-    high[y == other_hits] = np.minimum(high[y == other_hits], hits)
-    # Rounding must not make fewer hits extreme beside more other hits: enlarge the region instead.
-    return np.asarray(np.minimum.accumulate(high[::-1])[::-1])
 
 
 def _require(hits: int, trials: int, other_hits: int, other_trials: int) -> None:

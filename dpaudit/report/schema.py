@@ -130,7 +130,8 @@ class CarryingEvent(Document):
     """The event whose counts carry the bound, on the outputs that certify it.
 
     One exact test of the two counts gives ``epsilon`` at ``delta`` with the error probability
-    ``alpha`` (docs/numbers.md): whoever has these numbers can work it out again.
+    ``alpha``, outcomes in ``order`` (docs/numbers.md): whoever has these numbers can work it out
+    again.
     """
 
     words: str
@@ -140,6 +141,9 @@ class CarryingEvent(Document):
     delta: Probability
     alpha: Probability
     epsilon: float
+    order: Literal["likelihood", "interval"] = Field(
+        default="likelihood", description="What the test ranks outcomes by."
+    )
     sentence: str
 
 

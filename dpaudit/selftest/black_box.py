@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.event import choose_event
-from dpaudit.estimation.joint import exponent, joint_lower_bound
+from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.estimation.likelihood import likelihood_bound
+from dpaudit.estimation.orders import exponent
 from dpaudit.execution import planned_units, stream
 from dpaudit.execution.ledger import current
 from dpaudit.execution.units import Unit

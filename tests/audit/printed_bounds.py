@@ -11,6 +11,9 @@ is at least z^2 / 2, z the normal quantile of the error probability a. Berger & 
 C the Clopper-Pearson interval of q at a/50, the p-value at epsilon is
 
     a/50 + sup over q in C of P(e(X, Y) >= e(x, y)),  X ~ Bin(n, p*(q)),  Y ~ Bin(m, q).
+
+Where "outcomes ordered by two Clopper-Pearson intervals" follows, e(x, y) is the largest epsilon at
+which the lower end for p is at least p* of the upper end for q, each wrong with a/2.
 """
 
 import re
@@ -23,6 +26,7 @@ _SHOWN = re.compile(
     r"in (?P<x>\d+) of (?P<n>\d+) runs on the dataset and in (?P<y>\d+) of (?P<m>\d+) on its "
     r"neighbour, which certifies an epsilon of at least (?P<epsilon>[\d.e-]+) at delta "
     r"(?P<delta>[\d.e-]+) with an error probability of (?P<alpha>[\d.e-]+\d)"
+    r"(?P<intervals>, outcomes ordered by two Clopper-Pearson intervals)?"
 )
 _GRID = 160  # values of q that the supremum and the divergence are looked for at
 _NUISANCE = 0.02  # of the error probability: Berger and Boos's interval
@@ -39,6 +43,7 @@ class Printed:
     epsilon: float
     delta: float
     alpha: float
+    intervals: bool = False
 
     def p_value(self, epsilon: float) -> float:
         """Return the p-value of the counts at an epsilon, by the definition."""
@@ -52,6 +57,8 @@ class Printed:
 
     def _fewest(self) -> np.ndarray:
         """Return the fewest hits that are as extreme beside each number of other hits."""
+        if self.intervals:
+            return self._fewest_by_intervals()
         nats = norm.ppf(min(self.alpha, 0.4)) ** 2 / 2
         seen = self._reached(nats)
         low, high = np.full(self.m + 1, -1), np.full(self.m + 1, self.n + 1)
@@ -61,6 +68,17 @@ class Printed:
             low, high = np.where(far, low, middle), np.where(far, middle, high)
         high[self.y] = min(high[self.y], self.x)
         return high
+
+    def _fewest_by_intervals(self) -> np.ndarray:
+        half, others = self.alpha / 2, np.arange(self.m + 1)
+        low = np.append(0.0, beta.ppf(half, *_shape(np.arange(1, self.n + 1), self.n, 0)))
+        high = np.append(beta.isf(half, *_shape(others[:-1], self.m, 1)), 1.0)
+        below, above = 0.0, 50.0
+        for _ in range(60):
+            middle = (below + above) / 2
+            far = low[self.x] >= _allowed(high[self.y], middle, self.delta)
+            below, above = (middle, above) if far else (below, middle)
+        return np.searchsorted(low, _allowed(high, below - 1e-9, self.delta) * (1 - 1e-12))
 
     def _reached(self, nats: float) -> float:
         low, high = 0.0, 50.0
@@ -93,8 +111,12 @@ def printed(text: str) -> list[Printed]:
         sides = [(int(one["x"]), int(one["n"])), (int(one["y"]), int(one["m"]))]
         favoured, other = sorted(sides, key=lambda side: side[0] / side[1], reverse=True)
         numbers = (float(one[name]) for name in ("epsilon", "delta", "alpha"))
-        found.append(Printed(*favoured, *other, *numbers))
+        found.append(Printed(*favoured, *other, *numbers, one["intervals"] is not None))
     return found
+
+
+def _shape(hits: np.ndarray, trials: int, more: int) -> tuple[np.ndarray, np.ndarray]:
+    return hits + more, trials - hits + 1 - more
 
 
 def _clopper_pearson(hits: int, trials: int, error: float) -> tuple[float, float]:
