@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Iterable
+from typing import Any
 
 # Calls that read the file of their first argument.
 READERS = {
@@ -38,12 +41,16 @@ PROGRAMS = {"subprocess", "pexpect", "pty", "_posixsubprocess"}
 ASYNC_PROGRAMS = ("asyncio.create_subprocess", "asyncio.subprocess.")
 ASYNC_NETWORKS = ("asyncio.open_connection", "asyncio.streams.", "asyncio.open_unix_connection")
 OTHERS = tuple(
-    f"multiprocessing.{name}" for name in ("shared_memory", "connection", "managers", "Manager")
+    f"multiprocessing.{name}"
+    for name in "shared_memory connection managers Manager context.BaseContext.Manager".split()
 )
-TYPED = {"builtins.input", "getpass.getpass", "sys.stdin"}
+TYPED = {
+    *("builtins.input", "sys.stdin", "getpass.getpass", "getpass.unix_getpass"),
+    *("getpass.win_getpass", "getpass.fallback_getpass"),
+}
 HELD = {
     *("sys._getframe", "inspect.stack", "inspect.currentframe", "gc.get_objects"),
-    *("gc.get_referrers"),
+    *("gc.get_referrers", "gc.get_referents"),
 }
 GETTERS = {"operator.attrgetter", "operator.methodcaller"}
 DOLLARS = re.compile(r"\$(?:(\w+)|\{([^}]*)\})")
@@ -59,8 +66,43 @@ CLOCKS = (
     *("time.localtime", "time.gmtime", "time.clock_gettime", "datetime.date.today"),
     *(f"datetime.datetime.{name}" for name in ("now", "today", "utcnow")),
 )
-HERE = ("platform.", "os.getpid", "posix.getpid", "os.cpu_count", "os.uname", "os.getcwd",
-         "posix.getcwd", "socket.gethostname", "os.getlogin", "getpass.getuser",
-         "tempfile.gettempdir")  # fmt: skip
+HERE = (
+    *("platform.", "socket.gethostname", "_socket.gethostname", "getpass.getuser"),
+    *("tempfile.gettempdir", "os.process_cpu_count"),
+    *(
+        f"{home}.{name}"
+        for home in ("os", "posix")
+        for name in ("getpid", "cpu_count", "uname", "getcwd", "getlogin")
+    ),
+)
 SAFE_OF_NETWORKS = ("urllib.parse.", "http.HTTPStatus", "socket.gethostname")
 NAMESPACES = {"globals", "eval", "exec", "vars", "locals"}
+
+
+def name_of(value: Any) -> str:
+    """Return the name by which a function or class is imported, if it is one of those above.
+
+    Of others, and of what has another home than its package says, the name it gives itself.
+
+    Examples
+    --------
+    >>> import sqlite3
+    >>> name_of(sqlite3.connect), sqlite3.connect.__module__, name_of(len)
+    ('sqlite3.connect', '_sqlite3', 'builtins.len')
+    """
+    last = str(value.__name__) if hasattr(value, "__name__") else ""
+    for name in _BY_LAST.get(last, ()):
+        home = sys.modules.get(name.rpartition(".")[0])
+        if home is not None and vars(home).get(last) is value:
+            return name
+    return f"{value.__module__}.{value.__qualname__}"
+
+
+def _by_last(names: Iterable[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name in sorted(names):
+        found.setdefault(name.rpartition(".")[2], []).append(name)
+    return found
+
+
+_BY_LAST = _by_last(READERS | FOLDERS)

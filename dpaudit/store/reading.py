@@ -286,7 +286,7 @@ class _Reader:
         if isinstance(value, Symbol):
             return value.name
         try:
-            return "" if value is UNKNOWN else f"{value.__module__}.{value.__qualname__}"
+            return "" if value is UNKNOWN else known.name_of(value)
         except FAILS:
             return ""
 
