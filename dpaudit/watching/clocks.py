@@ -15,7 +15,7 @@ from typing import Any
 STEP = 34_567_397.0
 _real = {
     name: getattr(time, name)
-    for name in ("time", "time_ns", "localtime", "gmtime", "ctime", "strftime")
+    for name in ("time", "time_ns", "localtime", "gmtime", "ctime", "asctime", "strftime")
 }
 _date, _datetime = datetime.date, datetime.datetime
 _UTC = datetime.timezone(datetime.timedelta())  # Python 3.9 has no datetime.UTC
@@ -47,6 +47,9 @@ class Clocks:
             setattr(time, name, self._of_a_moment(_real[name]))
         time.strftime = lambda text, when=None: _real["strftime"](
             text, _real["localtime"](self.seconds) if when is None else when
+        )
+        time.asctime = lambda when=None: _real["asctime"](
+            _real["localtime"](self.seconds) if when is None else when
         )
         dates = _dates(self)
         datetime.date, datetime.datetime = dates  # type: ignore[misc]
