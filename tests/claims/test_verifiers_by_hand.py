@@ -11,6 +11,7 @@ import pytest
 
 from dpaudit.algorithms.consensus.verify import networks
 from dpaudit.algorithms.multistep.verify import node, star
+from dpaudit.algorithms.sharing.verify.hu2019 import growth, iterations
 from dpaudit.algorithms.sharing.verify.hu2020 import support, update
 from dpaudit.errors import DataError
 from dpaudit.verification import Document
@@ -513,3 +514,175 @@ def test_a_message_is_so_far_from_the_other_columns():
     assert pairs["independent columns"] == pairs["independent columns of the neighbour"] == (0, 0)
     with refused(r"instance\.model"):
         support.support(document(stated, stored | {"model": [0.0, 0.0]}), Real(1))
+
+
+# Iterations of hu2019
+
+LOGISTIC_AT_2 = math.log(1 + math.exp(-2))
+WRONG_AT_2 = 1 / (1 + math.exp(2))
+
+
+@pytest.mark.parametrize(
+    ("name", "prediction", "label", "value", "slope"),
+    [
+        ("squared", 3.0, -1.0, 8.0, 4.0),
+        ("logistic", 2.0, 1.0, LOGISTIC_AT_2, -WRONG_AT_2),
+        ("logistic", 2.0, -1.0, 2 + LOGISTIC_AT_2, 1 - WRONG_AT_2),
+        ("smoothed-hinge", 0.25, 1.0, 0.75**2 / 2, -0.75),
+        ("smoothed-hinge", -2.0, 1.0, 2.5, -1.0),
+        ("smoothed-hinge", 2.0, -1.0, 2.5, 1.0),
+        ("smoothed-hinge", 2.0, 1.0, 0.0, 0.0),
+        ("sigmoid", 2.0, 1.0, WRONG_AT_2, -WRONG_AT_2 * (1 - WRONG_AT_2)),
+        ("sigmoid", 2.0, -1.0, 1 - WRONG_AT_2, WRONG_AT_2 * (1 - WRONG_AT_2)),
+    ],
+)
+def test_losses_of_one_prediction(name, prediction, label, value, slope):
+    loss, at = iterations.LOSSES[name], (Real(prediction), Real(label))
+    assert float(loss.value(*at)) == pytest.approx(value, rel=1e-14)
+    assert float(loss.slope(*at)) == pytest.approx(slope, rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("name", "smoothness", "least"),
+    [
+        ("squared", 1.0, 1.0),
+        ("logistic", 0.25, 0.0),
+        ("smoothed-hinge", 1.0, 0.0),
+        ("sigmoid", 1 / (6 * 3**0.5), -1 / (6 * 3**0.5)),
+    ],
+)
+def test_curvatures_of_losses(name, smoothness, least):
+    loss = iterations.LOSSES[name]
+    assert float(loss.smoothness()) == pytest.approx(smoothness)
+    assert float(loss.least_curvature()) == pytest.approx(least)
+
+
+SHARED = {
+    "parties": 2, "samples": 3, "features": 1, "loss": "squared", "loss_weight": 0.75,
+    "penalty": 2.0, "regulariser_weight": 0.5, "iteration": 1,
+}  # fmt: skip
+BLOCKS = {
+    "designs": [[[1.0], [0.5], [-0.25]], [[0.5], [0.0], [2.0]]], "labels": [1.0, -1.0, 1.0],
+    "models": [[0.5], [-1.0]], "prediction": [0.25, 1.0, -0.5], "dual": [1.0, 0.0, -2.0],
+}  # fmt: skip
+
+
+def shared(blocks=(), **changes):
+    return document(SHARED | changes, BLOCKS | dict(blocks))
+
+
+def test_the_numbers_of_assumption_1():
+    found = iterations.problem_of(shared()).assumptions()
+    tops = [1 + 0.25 + 0.0625, 0.25 + 4]
+    values = {name: float(value) for name, (value, _) in found.items()}
+    assert values == pytest.approx(
+        {
+            "full column rank": 0,
+            "strongly convex parties": max(2 * top / (0.5 + 2 * top) for top in tops),
+            "signed labels": 0,
+            "penalty above smoothness": 0.375,
+            "penalty against smoothness": 2 * 0.75**2 / (2 * 2.75),
+        }
+    )
+    assert [float(limit) for _, limit in found.values()] == [0, 1, 0, 1, 1 - 1e-12]
+
+
+@pytest.mark.parametrize(
+    ("loss", "smoothness", "modulus"), [("logistic", 0.1875, 2.0), ("smoothed-hinge", 0.75, 2.0)]
+)
+def test_weights_and_penalties_of_other_losses(loss, smoothness, modulus):
+    problem = iterations.problem_of(shared(loss=loss))
+    assert (float(problem.smoothness), float(problem.modulus)) == (smoothness, modulus)
+    least = [0.5 + 2 * (1 + 0.25 + 0.0625), 0.5 + 2 * 4.25]
+    assert plain(problem.moduli) == pytest.approx(least)
+    dominated = problem.assumptions()["penalty against smoothness"][0]
+    assert float(dominated) == pytest.approx(2 * smoothness**2 / (2 * modulus))
+
+
+def test_labels_and_ranks_are_counted():
+    odd = iterations.problem_of(shared({"labels": [1.0, -1.5, 0.25]}))
+    assert float(odd.assumptions()["signed labels"][0]) == 0.75
+    flat = iterations.problem_of(shared({"designs": [[[0.0]] * 3, [[0.0]] * 3]}))
+    assert flat.assumptions()["full column rank"] == (2, 0)
+
+
+def test_a_penalty_that_leaves_several_minima_is_refused():
+    """The least curvature of a sigmoid is -1 / (6 sqrt(3)), 0.0962 below 0."""
+    iterations.problem_of(shared(loss="sigmoid", loss_weight=1.0, penalty=0.097))
+    with refused(r"parameters\.penalty"):
+        iterations.problem_of(shared(loss="sigmoid", loss_weight=1.0, penalty=0.096))
+
+
+def one_iteration(models, z, y):
+    """Return (6) of both parties at once, (7) of the squared loss and (8)."""
+    designs = [np.array(one)[:, 0] for one in BLOCKS["designs"]]
+    labels, weight, rho, ridge = np.array(BLOCKS["labels"]), 0.75, 2.0, 0.5
+    sent = [d * x for d, x in zip(designs, models, strict=True)]
+    new = [
+        -(d @ (y + rho * (sum(sent) - sent[i] - z))) / (ridge + rho * d @ d)
+        for i, d in enumerate(designs)
+    ]
+    reached = sum(d * x for d, x in zip(designs, new, strict=True))
+    prediction = (weight * labels + y + rho * reached) / (weight + rho)
+    return new, prediction, y + rho * (reached - prediction)
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_iterations_and_the_lagrangian_are_those_of_the_formulas(number):
+    problem = iterations.problem_of(shared())
+    before, after = iterations.audited_step(shared(iteration=number), problem)
+    state = [x for (x,) in BLOCKS["models"]], *(np.array(BLOCKS[n]) for n in ("prediction", "dual"))
+    for _ in range(number):
+        last, state = state, one_iteration(*state)
+    for found, (models, z, y) in ((before, last), (after, state)):
+        assert [float(x[0, 0]) for x in found.models] == pytest.approx(models)
+        assert plain(found.prediction.entries()) == pytest.approx(z)
+        assert plain(found.dual.entries()) == pytest.approx(y)
+        gap = sum(np.array(d)[:, 0] * x for d, x in zip(BLOCKS["designs"], models, strict=True)) - z
+        value = 0.75 * ((z - BLOCKS["labels"]) ** 2).sum() / 2 + 0.25 * np.square(models).sum()
+        value += y @ gap + 2.0 / 2 * gap @ gap
+        assert float(iterations.lagrangian(problem, found)) == pytest.approx(value)
+
+
+def test_no_more_iterations_than_50_and_no_dependent_columns():
+    problem = iterations.problem_of(shared())
+    with refused(r"parameters\.iteration"):
+        iterations.audited_step(shared(iteration=51), problem)
+    flat = shared({"designs": [[[0.0]] * 3, [[1.0]] * 3]}, regulariser_weight=0.0)
+    with refused(r"instance\.designs"):
+        iterations.audited_step(flat, iterations.problem_of(flat))
+
+
+def test_steps_after_the_first_are_those_of_the_linear_map():
+    """The step is that of the models, party by party, and then of the prediction."""
+    problem = iterations.problem_of(shared())
+    before, after = iterations.audited_step(shared(iteration=2), problem)
+    step = growth._step(before, after)
+    moved = [float((b - a)[0, 0]) for a, b in zip(before.models, after.models, strict=True)]
+    moved += plain((after.prediction - before.prediction).entries())
+    assert plain(step) == moved
+    taken = growth.linear_map(problem)
+    ahead = growth._step(after, iterations.advanced(problem, after))
+    reached = [sum(taken[i, j] * step[j] for j in range(5)) for i in range(5)]
+    assert plain(ahead) == pytest.approx(plain(reached), rel=1e-12)
+
+
+def test_an_eigenvalue_is_enclosed_and_looked_for():
+    taken, file = Matrix([[3, 1], [0, -2]]), document({"eigenvalue": 3.0, "samples": 1})
+    low, high = growth._enclosure(file)
+    assert low < 3 < high
+    assert high - low < 1e-5
+    growth._require_eigenvalue(file, taken, low, high)
+    with refused(r"parameters\.eigenvalue"):
+        growth._require_eigenvalue(file, taken, Real(3.5), Real(4))
+    with refused(r"parameters\.eigenvalue"):
+        growth._enclosure(document({"eigenvalue": 0.0}))
+
+
+def test_a_step_has_to_have_a_part_that_grows():
+    """Of diag(2, 3) the second entry alone is a prediction: its eigenvalue is 3."""
+    taken, file = Matrix([[2, 0], [0, 3]]), document({"samples": 1})
+    growth._require_part(file, taken, [Real(0), Real(1)], Real(3))
+    for step, mu in ([[1, 0], 3], [[1, 1], 2]):
+        with refused("instance"):
+            growth._require_part(file, taken, [Real(x) for x in step], Real(mu))
