@@ -47,10 +47,12 @@ from dpaudit.accounting.pairs.known import (
     SubsampledGaussianPair,
 )
 from dpaudit.accounting.pairs.mixtures import (
+    ORIGIN,
     LargestOfShuffled,
     Mixture,
     MixturePair,
     _draws,
+    drawn_with_replacement,
     fixed_size,
     fixed_size_with_replacement,
     poisson_replaced,
@@ -340,6 +342,11 @@ def test_what_is_drawn_too_often_to_be_told_is_lost():
     pair = fixed_size_with_replacement(3, 200, 0.05)
     lost = binom.sf(64, 200, 1 / 3)
     assert pair.lost == pytest.approx(lost)
+    added = drawn_with_replacement(3, 200, 0.05)
+    assert added.lost == pair.lost
+    assert added.p.weights == pair.weights
+    assert added.p.means == pytest.approx(0.05 * np.arange(65))
+    assert (added.q, added.upper) == (ORIGIN, True)
 
 
 # --- which pair dominates which release -------------------------------------------------------

@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from dpaudit.accounting.proved import TabulatedDP
 from dpaudit.auditing import point, search
 from dpaudit.auditing.budget import Spender, shared, whole_report
 from dpaudit.auditing.evidence import CarryingEvent
 from dpaudit.auditing.rerun import quantities_of, statistical_certificate
 from dpaudit.auditing.result import (
+    _drawn,
     _interpolated,
+    _of_proof,
     _shown_above,
     _shown_within,
     carrying_event,
@@ -377,3 +380,16 @@ def test_a_search_says_where_and_why():
     privacy = searched(1.5, 1.0, kind="privacy", proved=(2.0, "a theorem"))
     assert (privacy.claimed.epsilon, privacy.claimed.delta) == (1.0, 0.125)
     assert (privacy.proved.epsilon, privacy.proved.source) == (2.0, "a theorem")
+
+
+def test_curves_show_what_is_proved_as_it_is_and_of_a_declared_release_from_a_table():
+    proof = Proof(guarantee=PureDP(0.6), source="a theorem")
+    assert _of_proof(case_of()) is None
+    assert _of_proof(case_of(proved=proof)) is proof.guarantee
+    table = _of_proof(case_of(proved=replace(proof, declared=True)))
+    assert isinstance(table, TabulatedDP)
+    assert table.delta(0.3) == pytest.approx(proof.guarantee.delta(0.3), rel=1e-3)
+    for claim in (ApproximateDP(1.0, 0.0), GaussianDP(1.0)):
+        assert _drawn(case_of(claim)) is claim
+    renyi = RenyiDP(2.0, 1.0)
+    assert isinstance(_drawn(case_of(renyi, 0.01)), TabulatedDP)
