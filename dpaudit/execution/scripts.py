@@ -115,9 +115,18 @@ def run(source: Source) -> ModuleType:
         with up_to_dpaudit(source.name):
             exec(code, module.__dict__)
     except BaseException:
-        sys.modules.update({name: one for name, one in before.items() if one is not None})
+        _put_back(before)
         raise
     return module
+
+
+def _put_back(before: dict[str, ModuleType | None]) -> None:
+    """Let names stand for the modules that they were, or for none: not for one half of a run."""
+    for name, module in before.items():
+        if module is None:
+            sys.modules.pop(name, None)
+        else:
+            sys.modules[name] = module
 
 
 def _aliases(source: Source) -> tuple[str, ...]:
