@@ -10,6 +10,7 @@ from scipy.special import comb, ndtr, ndtri
 from scipy.stats import binom
 
 from dpaudit.errors import InvalidArgument
+from dpaudit.estimation import canaries
 from dpaudit.estimation.canaries import (
     Counted,
     Game,
@@ -313,3 +314,28 @@ def test_the_odd_guess_is_of_the_highest_score():
     found = right_guesses(np.arange(5.0)[None], coins, (1, 2, 3, 4, 5))
     assert found.tolist() == [[0, 0, 1, 1, 2]]
     assert right_guesses(-np.arange(5.0)[None], coins, (1, 2, 3)).tolist() == [[1, 2, 3]]
+
+
+@pytest.mark.parametrize("edge", [1e-5, 1e-4, 0.37, 0.5, 12.0, 999.999])
+def test_the_largest_excluded_is_just_below_where_exclusion_ends(edge, monkeypatch):
+    """Whatever excludes: the answer is excluded itself, and in the last cell before the end."""
+    asked = []
+
+    def below(parameters, curve, *given):
+        asked.append(given)
+        return parameters < edge
+
+    monkeypatch.setattr(canaries, "excluded", below)
+    found = largest_excluded(gaussian_curve, 3, 4, 5, 0.25, 1e3)
+    grid = np.concatenate([[0.0], np.geomspace(1e-4, 1e3, canaries._GRID)])
+    place = int(np.searchsorted(grid, edge))
+    cell = (grid[place] - grid[place - 1]) / (canaries._GRID - 1) ** (canaries._PASSES - 1)
+    assert found < edge <= found + cell * (1 + 1e-6)
+    assert cell <= 1e-5 * max(edge, 1e-4)
+    assert set(asked) == {(3, 4, 5, 0.25)}
+
+
+@pytest.mark.parametrize(("edge", "found"), [(0.0, 0.0), (1e4, 1e3)])
+def test_nothing_excluded_is_0_and_all_is_the_most(edge, found, monkeypatch):
+    monkeypatch.setattr(canaries, "excluded", lambda parameters, *_: parameters < edge)
+    assert largest_excluded(gaussian_curve, 3, 4, 5, 0.25, 1e3) == found

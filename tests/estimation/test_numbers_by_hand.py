@@ -33,7 +33,7 @@ from dpaudit.estimation.model_based import EventCounts, gaussian_mu
 from dpaudit.estimation.repeated import Repeated, repeated
 from dpaudit.estimation.sequential.bets import fair_bets
 from dpaudit.estimation.sequential.events import Tallies, both_directions
-from dpaudit.estimation.sequential.game import Wealth, lower_bound, most_of_bets
+from dpaudit.estimation.sequential.game import Game, Wealth, lower_bound, most_of_bets
 from dpaudit.verdicts import RELATIVE_ROUNDING, gravest, in_present_words, judge, status_of
 
 # Verdicts
@@ -576,6 +576,34 @@ def test_a_wealth_is_over_with_the_pair_that_reaches_the_goal():
     assert later.first_over.tolist() == [3]
     assert later.log_peak == after.log_peak
     assert lower_bound(later, np.array([0.7])) == 0.7
+
+
+@pytest.mark.parametrize(
+    ("first_over", "ends"),
+    [
+        ([-1, -1], [4]),
+        ([10, 3], [4]),  # fell before these pairs
+        ([11, 14], [1, 4]),
+        ([13, 11], [1, 3, 4]),
+        ([12, 12], [2, 4]),
+    ],
+)
+def test_what_was_counted_ends_a_part_where_a_claim_fell(first_over, ends):
+    """After ten pairs, four more: score above 0 are hits."""
+    on_p = np.array([[1.0, -1.0, 1.0, 1.0]])
+    on_q = np.array([[-1.0, 1.0, 1.0, -1.0]])
+    chosen = SimpleNamespace(hits=lambda scores: scores > 0, rate="rate", other_rate="other")
+    game = SimpleNamespace(chosen=chosen, wealth=SimpleNamespace(pairs=10))
+    after = SimpleNamespace(first_over=np.array(first_over))
+    parts = list(Game.bet_counts(game, on_p, on_q, after))
+    bounds = [0, *ends]
+    assert [one.pairs for one in parts] == np.diff(bounds).tolist()
+    favoured = np.array([[1, 0, 1, 1], [1, 0, 0, 1]])  # the dataset's, and the neighbour's below
+    other = np.array([[0, 1, 1, 0], [0, 1, 0, 0]])
+    for one, start, stop in zip(parts, bounds, ends, strict=False):
+        assert (one.rate, one.other_rate) == ("rate", "other")
+        assert one.hits.tolist() == favoured[:, start:stop].sum(axis=1).tolist()
+        assert one.other_hits.tolist() == other[:, start:stop].sum(axis=1).tolist()
 
 
 def test_most_of_bets_is_where_all_pairs_tell():

@@ -134,6 +134,15 @@ def test_labels_are_the_column_that_is_called_so():
     assert cells(table, table).labels is None
 
 
+def test_columns_of_one_name_are_several():
+    one = pd.DataFrame([[1, 5, 0], [2, 6, 0]], columns=["a", "a", "b"])
+    other = pd.DataFrame([[1, 7, 0], [2, 6, 0]], columns=["a", "a", "b"])
+    found = cells(one, other)
+    assert found.dataset.shape == (2, 3)
+    assert (found.dataset != found.neighbour).sum() == 1
+    assert (replaced_cell(found), replaced_column(found)) == (0, 1)
+
+
 # --- which cells differ ---------------------------------------------------------------------------
 
 ROWS = [(1, "a"), (2, "b"), (3, "c"), (2, "b")]

@@ -402,6 +402,17 @@ def test_lines_are_those_of_a_place_and_a_kind_in_order():
     assert first.moved is None
 
 
+@pytest.mark.parametrize(
+    ("count", "more"), [(1, ""), (6, ""), (7, " and at 1 more lines"), (9, " and at 3 more lines")]
+)
+def test_six_lines_are_named_and_the_others_counted(count, more):
+    place = traced.lines_of(a_placed_law(True, True, True))
+    lines = [place.lines[0].model_copy(update={"place": f"line {n}"}) for n in range(count)]
+    named = ", ".join(f"2 with normal noise at `line {n}`" for n in range(min(count, 6)))
+    said = traced._words(place.model_copy(update={"lines": lines}))
+    assert said == f"A law was read from the code: noisy values, {named}{more}."
+
+
 def test_of_lines_that_are_not_steady_no_scale_is_shown():
     assert [one.scale for one in traced.lines_of(a_placed_law(True, True, False)).lines] == [
         None,

@@ -1,6 +1,7 @@
 """Certificates of canaries: recomputed by other code, and nothing that is changed stands."""
 
 import json
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -354,3 +355,21 @@ def test_more_guesses_than_coins_are_refused(tmp_path, scores, name, value):
     path.write_text(json.dumps(document))
     with pytest.raises(DataError, match=r"guesses|shares"):
         dpaudit.verify(path, reader)
+
+
+@pytest.mark.parametrize("guesses", [1, 7, 40])
+def test_no_right_guess_is_no_evidence_and_all_right_ones_are_all_there_is(guesses):
+    epsilon, delta = Real(0.75), Real(1e-3)
+    none = proved_p_value(0, guesses, 100, epsilon, delta)
+    assert float(none) == 1.0
+    odds = math.exp(0.75)
+    rate = odds / (1 + odds)
+    pure = proved_p_value(guesses, guesses, 100, epsilon, Real(0))
+    assert float(pure) == pytest.approx(rate**guesses, rel=1e-12)
+    first = proved_p_value(1, guesses, 100, epsilon, Real(0))
+    assert float(first) == pytest.approx(1 - (1 - rate) ** guesses, rel=1e-12)
+    # delta adds the most of it, over how many guesses may be wrong, of 100 canaries
+    more = 1e-3 * 100 * (1 - (1 - rate) ** guesses) * (1 - rate) ** guesses
+    more /= guesses * rate * (1 - rate) ** (guesses - 1)
+    with_delta = proved_p_value(1, guesses, 100, epsilon, delta)
+    assert float(with_delta - first) == pytest.approx(more, rel=1e-9)

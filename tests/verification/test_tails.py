@@ -114,6 +114,26 @@ def test_beyond_the_ends_of_a_clip_all_runs_are_in_an_event_or_none(above, steps
     assert wrong != []
 
 
+@pytest.mark.parametrize("factor", [2.0, -2.0, 1000.0])
+@pytest.mark.parametrize("threshold", [1000.0, -1000.0, 2.0])
+@pytest.mark.parametrize("above", [True, False])
+@pytest.mark.parametrize(("share", "seen"), [(0.9, False), (1.1, True)])
+def test_a_run_at_an_edge_may_be_on_either_side_by_what_rounding_moves(
+    factor, threshold, above, share, seen
+):
+    """By 1e-7 of scale and edge together, and no more."""
+    law = _Law(0.0, factor, "normal", "", 0.0)
+    steps = threshold / factor if factor > 0 else -threshold / factor
+    condition = _Condition(0, above, steps, (("a", 0, ""), ("a", 0, "")), ("", ""))
+    event = _Event("all of", 0, (condition,))
+    away = share * 1e-7 * (abs(factor) + abs(threshold)) * (1 if above else -1)
+    beyond = math.copysign(1.0, threshold) * abs(threshold) * 1e-9
+    number = threshold - abs(beyond) if above else threshold + abs(beyond)  # not in the event
+    runs = [{"numbers": [number], "draws": [(threshold + away) / factor]}]  # its noise says it is
+    failures = replayed._not_equivalent(event, [[law], [law]], [runs, runs])
+    assert bool(failures) is seen
+
+
 # Sums
 
 
