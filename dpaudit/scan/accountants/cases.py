@@ -35,8 +35,7 @@ PARAMETERS = {
     "concentrated": ("rho",),
     "sampled": ("ratio", "noise"),
 }
-# Of these more means more privacy, of the others less.
-PROTECTING = ("noise",)
+DELTA = 1e-5  # where no other is asked for
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class Question:
 
     release: tuple[tuple[tuple[str, float | int | str], ...], ...]
     asks: Asks = "epsilon"
-    at: float = 1e-5
+    at: float = DELTA
     epsilon: float = 0.0
 
     @property
@@ -114,7 +113,6 @@ def _words(given: Part) -> str:
     return f"{given['count']} x {kind} ({values})"
 
 
-DELTA = 1e-5
 DELTAS = (0.0, 1e-300, 1e-100, 1e-20, 1e-15, 1e-12, 1e-9, 1e-7, 1e-3, 0.1, 0.5, 0.9, 1.0)
 EPSILONS = (0.0, 1e-6, 0.1, 1.0, 5.0, 20.0, 100.0, 800.0)
 ORDERS = (1.0001, 1.1, 1.5, 2.0, 2.5, 3.0, 8.0, 32.0, 33.3, 256.0, 1024.0, 1e5)
