@@ -20,6 +20,7 @@ LARGEST_SEED = 2**64  # what the system's entropy gives is larger
 _WORDS = 4  # and has more words
 # As they were before anything was patched.
 _BITS, _STATE, _RANDOM = np.random.BitGenerator, np.random.RandomState, random.Random
+_MT19937 = np.random.MT19937
 _seed_of_python, _state_of_python = _RANDOM.seed, _RANDOM.getstate
 
 
@@ -55,7 +56,9 @@ def _state(source: Any, of: Any) -> bytes:
     if isinstance(source, _BITS):
         return _written(source.state)
     if of is _STATE:
-        return _written(_STATE(source).get_state(legacy=False))
+        made = _STATE(_MT19937(0))  # with a seed of its own it asks for entropy first
+        made.seed(source)
+        return _written(made.get_state(legacy=False))
     return _written(of(source).state)
 
 
