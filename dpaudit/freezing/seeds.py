@@ -56,9 +56,9 @@ def _state(source: Any, of: Any) -> bytes:
     if isinstance(source, _BITS):
         return _written(source.state)
     if of is _STATE:
-        made = _STATE(_MT19937(0))  # with a seed of its own it asks for entropy first
-        made.seed(source)
-        return _written(made.get_state(legacy=False))
+        state = _STATE(_MT19937(0))  # made of a seed, it would ask for entropy first
+        state.seed(source)
+        return _written(state.get_state(legacy=False))
     return _written(of(source).state)
 
 
