@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.random import default_rng
 
 import dpaudit
 from dpaudit.auditing import Audited, calls
+from dpaudit.auditing.looks import Clock
 from dpaudit.auditing.schedule import Schedule
 from dpaudit.execution import Executor
 from dpaudit.execution.failures import OutOfTime
@@ -21,6 +23,7 @@ from dpaudit.extension.settings import Settings
 from dpaudit.laws import instances
 from dpaudit.laws.isolated import Isolation
 from dpaudit.laws.observed import Observed, as_mechanism
+from dpaudit.refutation.certificate import Certificate
 from dpaudit.report.schema import BudgetEntry, Measured, Result
 from dpaudit.verdicts import STATUSES
 
@@ -177,6 +180,95 @@ def test_the_graver_of_the_two_is_told(monkeypatch, first, later, verdict, said)
     assert result.reason.startswith(said)
     assert result.measured.confidence == 0.95
     assert sum(one.alpha for one in result.budget) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "said", "other"),
+    [
+        (_of("refuted", 2.0), _of("not refuted", 0.5), "the first call", "the later calls"),
+        (_of("not refuted", 0.5), _of("refuted", 2.0), "the later calls", "the first call"),
+        (_of("refuted", 2.0), _of("refuted", 2.0), "the first call", "the later calls"),
+    ],
+)
+@pytest.mark.parametrize("shard", [None, (1, 2)])
+def test_a_share_of_the_draws_tells_the_graver_under_its_own_name(
+    monkeypatch, first, later, said, other, shard
+):
+    monkeypatch.setattr("dpaudit.auditing.outcomes.at_calls", lambda case, when: when)
+    both = [
+        replace(one, result=one.result.model_copy(update={"counts": {"outputs": n}}))
+        for n, one in enumerate((first, later), start=3)
+    ]
+    schedule = Schedule("both", Settings(confidence=0.95), 100, Executor(shard=shard), None)
+    asked = []
+
+    def run(own):
+        asked.append(own.case)
+        return both[own.case == "later"]
+
+    found = calls.at_both(run, schedule)
+    assert asked == ["first", "later"]
+    assert found.result.reason.startswith(f"At {said}: ")
+    entry = found.result.budget[-1]
+    assert (entry.purpose, entry.alpha) == (other, pytest.approx(0.025))
+    (note,) = found.result.notes
+    graver, lesser = both if said == "the first call" else both[::-1]
+    assert note.endswith(f"The audit of {other} said: {lesser.result.reason}")
+    counts = graver.result.counts["outputs"], lesser.result.counts["outputs"]
+    assert found.result.counts == {"outputs": counts[0], f"{other}: outputs": counts[1]}
+
+
+@pytest.mark.parametrize("interrupted", [(True, False), (False, True), (False, False)])
+def test_an_audit_is_interrupted_if_one_of_the_two_is(interrupted):
+    schedule = Schedule("both", Settings(confidence=0.95), 100, Executor(), None)
+    one, other = (_of("refuted", 2.0, interrupted=each) for each in interrupted)
+    found = calls._told(one, other, "later", schedule)
+    assert found.interrupted is any(interrupted)
+    alone = calls._told(_of("refuted", 2.0), None, "first", schedule)
+    assert not alone.interrupted
+    assert alone.result.verdict == "refuted"
+    assert alone.result.notes[0].endswith("The audit of the later calls was not audited.")
+    assert alone.result.counts == {}
+    assert calls._told(_of("not refuted", 2.0), None, "later", schedule).result.reason.startswith(
+        "Only the later calls was audited"
+    )
+
+
+def test_a_certificate_has_the_confidence_of_the_whole_and_no_error_a_confidence_of_1():
+    schedule = Schedule("both", Settings(confidence=0.95), 100, Executor(), None)
+    stated = Certificate(
+        claim="c", source="s", relation="r", quantities={}, search={},
+        parameters={"confidence": 0.975, "kept": 1},
+        instance={"settings": {"confidence": 0.975, "seed": 3}, "pair": 4}, kind="mechanism",
+    )  # fmt: skip
+    audited = replace(_of("refuted", 2.0), certificate=stated)
+    found = calls._told(audited, _of("not refuted", 0.5), "first", schedule).certificate
+    assert found.parameters == {"confidence": 0.95, "kept": 1}
+    assert found.instance == {"settings": {"confidence": 0.95, "seed": 3}, "pair": 4}
+    other = replace(stated, kind="statistical")
+    kept = calls._told(replace(audited, certificate=other), None, "first", schedule)
+    assert kept.certificate is other
+    exact = _of("refuted", 2.0)
+    measured = exact.result.measured.model_copy(update={"confidence": 1.0})
+    exact = replace(exact, result=exact.result.model_copy(update={"measured": measured}))
+    assert calls._told(exact, None, "first", schedule).result.measured.confidence == 1.0
+
+
+@pytest.mark.parametrize(("now", "time"), [(100.0, 15.0), (110.0, 10.0), (140.0, 1e-3)])
+def test_half_of_the_time_that_is_left_is_for_each(monkeypatch, now, time):
+    monkeypatch.setattr("dpaudit.auditing.outcomes.at_calls", lambda case, when: when)
+    monkeypatch.setattr(calls, "monotonic", lambda: now)
+    clock = Clock(30.0, 100, 1e-3, 100.0)
+    schedule = Schedule("both", Settings(confidence=0.9, time=30.0), 100, Executor(), clock)
+    monkeypatch.setattr(Schedule, "of", lambda *given: Schedule(*given[:2], given[3], given[2], 0))
+    own = calls._halved(schedule, "first")
+    assert own.settings.time == pytest.approx(time)
+    assert own.settings.confidence == pytest.approx(0.95)
+    assert (own.case, own.executor.since, own.trials) == ("first", now, 100)
+    before = replace(_of("refuted", 2.0), looks=[(40, 0.8)])
+    second = calls._halved(schedule, "later", before)
+    assert (second.settings.time, second.settings.looks) == (None, ((40, 0.8),))
+    assert (second.case, second.clock) == ("later", None)
 
 
 @pytest.mark.slow

@@ -20,6 +20,7 @@ from dpaudit.testing import (
     Texts,
     frame_pairs,
     frames,
+    tabular,
 )
 from dpaudit.testing.tabular import _another, _equal, _same
 
@@ -209,3 +210,100 @@ def test_another_value_of_a_column_is_of_its_ends():
     assert _another(Integers(low=1, high=1, missing=True), 1) is None
     assert _another(Categories(values=("a", "b", "c")), "a") == "c"
     assert _another(Categories(values=("a", "b", "c")), "b") == "a"
+
+
+# Drawn by hand: what is asked of a strategy, and what is made of its answer
+
+TWO_COLUMNS = {"a": Integers(low=0, high=9), "b": Categories(values=("x", "y"))}
+RECORDS = [[1, "x"], [2, "y"], [3, "x"]]
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Note how many records are drawn at least and at most."""
+    noted = []
+
+    def lists(record, *, min_size, max_size):
+        noted.append((min_size, max_size))
+        return "records"
+
+    monkeypatch.setattr(tabular.st, "lists", lists)
+    monkeypatch.setattr(tabular.st, "integers", lambda low, high: ("place", low, high))
+    monkeypatch.setattr(tabular.st, "sampled_from", lambda given: given)
+    monkeypatch.setattr(tabular, "_record", lambda schema: "record")
+    monkeypatch.setattr(tabular, "_values", lambda column: column)
+    return noted
+
+
+def drawing(*answers):
+    """Return a draw function that answers records, the last place, and then these in order."""
+    left = list(answers)
+
+    def draw(strategy):
+        if strategy == "records":
+            return [list(one) for one in RECORDS]
+        if isinstance(strategy, tuple) and strategy[0] == "place":
+            assert strategy[1] == 0
+            return strategy[2]
+        return left.pop(0)
+
+    return draw
+
+
+@pytest.mark.parametrize(
+    ("kind", "answers", "sizes", "one", "other"),
+    [
+        ("add-remove-record", [[7, "y"]], (1, 4), RECORDS, [*RECORDS, [7, "y"]]),
+        (
+            "replace-record",
+            [[7, "y"], [8, "x"]],
+            (1, 4),
+            [*RECORDS, [7, "y"]],
+            [*RECORDS, [8, "x"]],
+        ),
+        (
+            "replace-record",  # the same, of which one entry is made another: the first, now 9
+            [[7, "y"], [7, "y"], 0, 9],
+            (1, 4),
+            [*RECORDS, [7, "y"]],
+            [*RECORDS, [9, "y"]],
+        ),
+        (
+            "replace-cell",
+            [[7, "y"], 1, "x"],
+            (1, 4),
+            [*RECORDS, [7, "y"]],
+            [*RECORDS, [7, "x"]],
+        ),
+        (
+            "replace-cell",  # the same value: an end of the column that is another
+            [[7, "y"], 1, "y"],
+            (1, 4),
+            [*RECORDS, [7, "y"]],
+            [*RECORDS, [7, "x"]],
+        ),
+        ("add-remove-user", [], (2, 5), RECORDS[1:2], RECORDS),
+    ],
+)
+def test_two_tables_have_as_many_records_as_are_asked_for(asked, kind, answers, sizes, one, other):
+    found = tabular._DRAWN[kind](drawing(*answers), Schema(TWO_COLUMNS), (2, 5), "b")
+    assert asked == [sizes]
+    assert found == (one, other)
+
+
+@pytest.mark.parametrize(
+    ("column", "ends"),
+    [
+        (Integers(low=-3, high=9), (-3, 9)),
+        (Numbers(low=0.5, high=2.0), (0.5, 2.0)),
+        (Categories(values=("x", "z", "y")), ("x", "y")),
+        (Texts(longest=3, alphabet="qr"), ("", "q")),
+        (Texts(longest=0, alphabet="qr"), ("", "")),
+        (Booleans(), (False, True)),
+    ],
+)
+def test_ends_of_a_column_are_its_least_and_greatest(column, ends):
+    assert tuple(tabular._ends(column)) == ends
+    if ends[0] != ends[1]:
+        assert _another(column, ends[0]) == ends[1]
+        assert _another(column, ends[1]) == ends[0]

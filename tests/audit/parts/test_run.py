@@ -339,6 +339,7 @@ def test_an_answer_of_either_dataset_is_looked_at():
     found = sameness._one_answer(Answering(), PAIR, 0)
     expected = [[[float(PAIR.on(side)[0])] * 2] for side in Side]
     assert [one.tolist() for one in found.rows] == expected
+    assert [one.tolist() for one in found.processes] == [[0], [0]]
 
 
 # What is declared, ranked, searched and looked at
