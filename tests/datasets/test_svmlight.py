@@ -76,6 +76,11 @@ def test_a_damaged_file_is_named_with_its_line(file, text, reason):
     assert "\n" not in str(refusal.value)
 
 
+def test_a_file_that_no_reader_takes_is_refused_with_what_the_reader_says(file):
+    with pytest.raises(DataError, match="no reader takes it: .*show-records"):
+        libsvm(file("+1 99999999999999999999:1"))
+
+
 def test_an_index_that_would_fill_the_memory_is_refused(file):
     with pytest.raises(DataError, match="found 1 records of 2,000,000,000 features"):
         libsvm(file("+1 2000000000:1\n"))

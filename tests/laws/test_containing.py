@@ -32,6 +32,8 @@ _KEEPS = {
     "log = logging.getLogger(__name__)\nlog.addHandler(logging.NullHandler())\n"
     "warnings.filterwarnings('ignore', category=DeprecationWarning)\n"
     "np.set_printoptions(precision=3, suppress=True)",
+    "settings worked out of constants": "import logging, sys\nsys.setrecursionlimit(10 ** 4)\n"
+    "logging.basicConfig(level=-logging.INFO, handlers=[logging.NullHandler()])",
     "arguments": "import argparse\nparser = argparse.ArgumentParser(description='x')\n"
     "parser.add_argument('--n', type=int, default=3)",
     "types": "import re\nfrom dataclasses import dataclass, field\n"
@@ -44,6 +46,9 @@ _KEEPS = {
     "a script": "if __name__ == '__main__':\n    import hashlib\n    hashlib.key = 1",
 }
 _PUTS = {
+    "a setting in a list": "import logging\nlogging.basicConfig(handlers=[open('key')])",
+    "a setting of an empty list": "import logging\nlogging.basicConfig(handlers=[])",
+    "a setting of a sum": "import logging\nKEY = 1\nlogging.basicConfig(level=KEY + 1)",
     "a module": "import hashlib\nhashlib.key = open('key').read()",
     "an alias": "import hashlib\nmine = hashlib\nmine.key = open('key').read()",
     "builtins": "import builtins\nbuiltins.key = open('key').read()",

@@ -61,8 +61,9 @@ from dpaudit.laws.layout import (
     layout_of,
     steady_in,
 )
+from dpaudit.laws.leaves import Token
 from dpaudit.laws.mechanism import TiltedSample, checked_sample
-from dpaudit.laws.observed import without_parts
+from dpaudit.laws.observed import as_mechanism, with_layout, without_parts
 from dpaudit.laws.outcomes import Inexact, as_doubles
 from dpaudit.laws.reaching import _travelled
 from dpaudit.laws.reads import drifts_by_process
@@ -363,6 +364,32 @@ def test_parts_that_vary_have_columns_and_the_rest_is_told():
     assert Column("a", False).everywhere
     with pytest.raises(InvalidArgument, match="ignore"):
         layout_of([[{"a": 1.0}]], ["b"])
+
+
+def test_the_two_last_columns_tell_which_parts_are_the_rest_and_what_they_are():
+    layout = layout_of([[{"a": 1.0, "kind": "x"}] * 2, [{"a": 2.0, "kind": "x"}] * 2])
+    (row,) = layout.rows([{"a": 1.0, "kind": "x", "more": 1.0}], 1)
+    which, what = layout.tokens({"a": 1.0, "kind": "x", "more": 1.0})
+    assert row[-2:].tolist() == [which.code, what.code]
+    assert which.code != what.code
+    (other,) = layout.rows([{"a": 1.0, "kind": "x", "more": 2.0}], 1)
+    assert other[-2] == row[-2]
+    assert other[-1] != row[-1]
+    assert layout.tokens({"a": 7.0, "kind": "x"}) == ()
+
+
+def test_texts_of_codes_are_those_of_what_has_no_column_too():
+    returned = [{"a": 1.0, "kind": "x"}, {"a": 1.0, "kind": "x", "more": 1.0}]
+    layout = layout_of([returned[:1] * 2, returned[:1] * 2])
+    mechanism = with_layout(as_mechanism(lambda data: returned[data]), layout)
+    which, what = layout.tokens(returned[1])
+    kind = Token("str", "x")
+    codes, rngs = [which.code, what.code, kind.code], [np.random.default_rng(0)] * 2
+    found = mechanism.texts([0, 1], 2, rngs, codes)
+    assert {code: one[1] for code, one in found.items()} == {
+        which.code: which.text, what.code: what.text, kind.code: "x",
+    }  # fmt: skip
+    assert set(mechanism.texts([1], 2, rngs[:1], [what.code])) == {what.code}
 
 
 def test_the_rest_is_told_in_one_order_and_clocks_are_not_compared():

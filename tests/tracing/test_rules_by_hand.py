@@ -619,3 +619,28 @@ def test_an_infinite_movement_is_refused_in_the_norm_of_its_noise():
         reading = Reading(functions)
         reading.steps.append(Movement(place="l", kind=kind, scale=1.0, norms=wide, shape=()))
         assert isinstance(_result(reading), Refusal) is refused
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "reason"),
+    [
+        (1.0, 0.0, "a branch is decided by the data"),
+        (0.0, 3.0, "a branch is decided by the data"),
+        (None, None, "a branch is decided by a value of data and noise"),
+    ],
+)
+def test_a_branch_that_differs_is_refused_by_what_decides_it(one, other, reason):
+    value = a_number() if one is None else spread.spread_of_pair(np.array(one), np.array(other))
+    with pytest.raises(NoBound, match=f"^{reason}$"):
+        bool(array(value))
+
+
+@pytest.mark.parametrize(("one", "other"), [(1.0, 2.0), (0.0, 0.0), (-1.0, 5.0)])
+def test_a_branch_that_both_sides_take_is_taken(one, other):
+    value = array(spread.spread_of_pair(np.array(one), np.array(other)))
+    assert bool(value) is bool(one)
+
+
+def test_a_branch_by_a_noisy_value_is_refused_as_such():
+    with pytest.raises(NoBound, match=r"^a branch is decided by a noisy value$"):
+        bool(array(history(np.array(1.0))))
