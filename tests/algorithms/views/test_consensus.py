@@ -152,6 +152,7 @@ def test_without_any_noise_nodes_learn_after_as_many_rounds_as_they_are_far():
     labels, network = change(consensus, data, relabelled(data)), consensus.network(data)
     seen = [View(network.first(t), network.coalition(2), labels).infinite for t in (1, 2, 3)]
     assert seen == [False, True, True]
+    assert len(View(network, network.coalition(2), labels)._shortest().network.rounds) == 2
 
 
 def test_noise_of_others_hides_a_silent_node_until_it_speaks():

@@ -421,3 +421,12 @@ def test_the_worse_direction_of_two_covariances_counts():
     for found in (forth, back):
         assert found.lower - 1e-6 <= max(ways) <= found.upper + 1e-6
         assert found.lower > min(ways) + 1e-3
+
+
+@pytest.mark.parametrize("square", [1.0, -1.0])
+def test_a_loss_at_its_vertex_has_one_root(square):
+    """``square z^2``: both roots of the loss 0 are 0, and a loss beyond it has none."""
+    law = _Quadratic(square=square, slope=0.0, constant=0.0, low=-64.0, high=64.0)
+    low, high = law._between(np.array([0.0, square, -square]))
+    assert low.tolist() == [0.0, -1.0, 0.0]
+    assert high.tolist() == [0.0, 1.0, 0.0]
