@@ -141,3 +141,10 @@ def test_a_query_runs_in_a_process_of_its_own(dpaudit, tmp_path, monkeypatch):
     ran = dpaudit("sensitivity", "queried_elsewhere:here", *FOUR, "--timeout", "9", "--json")
     assert json.loads(ran.out)["at_least"] == pytest.approx(1)
     assert int((tmp_path / "pid").read_text()) != os.getpid()
+
+
+@pytest.mark.parametrize("target", ["queried.py", "queried", "total"])
+def test_a_query_is_named_with_its_module(query, dpaudit, target):
+    ran = dpaudit("sensitivity", target, "--in-process", *FOUR)
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err == f"error: target: got {target!r}, expected module:function\n"

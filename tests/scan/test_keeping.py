@@ -7,8 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import dpaudit.scan.child as child
 import dpaudit.scan.keeping as keeping
 from dpaudit.execution import Limits
+from dpaudit.execution.failures import OutOfTime
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.neighbours import ADD_REMOVE_RECORD, Pair
 from dpaudit.scan.certify import Sizes, certified
@@ -136,3 +138,78 @@ def test_outputs_of_one_call_each_are_drawn_of_both_datasets_in_a_random_order()
     assert [len(side) for side in found] == [200, 200]
     half = [number <= 200 for number in found[0]]  # those of the dataset in the first half
     assert 70 < sum(half) < 130
+
+
+# What a new interpreter shows of what never varied
+
+
+def said_of(watched):
+    """Return what is said of two parts that never vary and one that does, looked at again."""
+    usual = [of_parts(ONE, 3 * ONE, NOISE), of_parts(2 * ONE, 4 * ONE, NOISE)]
+
+    def watch(datasets, *_):
+        assert datasets == [PAIR.dataset, PAIR.neighbour]
+        if isinstance(watched, Exception):
+            raise watched
+        return watched
+
+    mechanism = SimpleNamespace(watched=watch)
+    look = keeping.Look(mechanism, PAIR, 1, lambda *_: [], lambda given: given)
+    return look._outside(usual)
+
+
+def again(*rows):
+    return keeping.Seen(np.array(rows), len(rows))
+
+
+P, Q = (1.0, 3.0, 0.5), (2.0, 4.0, 0.7)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "neighbour", "varies"),
+    [
+        ([P, P, P], [Q, Q, Q], False),
+        ([P, P, (1.0, 3.0, 9.0)], [Q, Q, Q], False),  # of a part that varies anyway
+        ([P, P, (9.0, 3.0, 0.5)], [Q, Q, Q], True),
+        ([P, P, (1.0, 9.0, 0.5)], [Q, Q, Q], True),
+        ([P, P, P], [Q, (2.0, 9.0, 0.7), Q], True),
+        ([(9.0, 3.0, 0.5)] * 3, [Q, Q, Q], True),
+        ([Q, Q, Q], [P, P, P], True),
+    ],
+)
+def test_what_is_another_number_in_a_new_interpreter_may_be_kept_noise(dataset, neighbour, varies):
+    said = said_of(([], [again(*dataset), again(*neighbour)]))
+    assert ("in a new interpreter" in said) is varies
+    assert (said == "") is not varies
+
+
+def test_what_was_touched_is_named_and_so_is_that_there_was_no_time():
+    same = [again(P, P, P), again(Q, Q, Q)]
+    assert "file 'key.txt'" in said_of(([("file", "key.txt")], same))
+    assert said_of(OutOfTime("over")) == keeping._NO_TIME
+    noise = of_parts(NOISE, NOISE)
+    look = keeping.Look(None, PAIR, 1, lambda *_: [], lambda given: given)
+    assert look._outside([noise, noise]) == ""  # nothing is fixed, and nobody is asked
+
+
+@pytest.mark.parametrize(("keeps_nothing", "left"), [(True, []), (False, [("file", "a")])])
+def test_what_an_import_read_counts_unless_nothing_is_kept_of_it(monkeypatch, keeps_nothing, left):
+    watch = SimpleNamespace(on=False, own={"toy"}, touches={})
+
+    def imported(task, rng):
+        assert watch.on
+        watch.touches["file", "a"] = None
+        return "a call"
+
+    def keeps(function, own, before):
+        assert (function, own) == ("f of toy.py", ("toy",))
+        assert "numpy" in before
+        return keeps_nothing
+
+    monkeypatch.setattr(child, "_Call", SimpleNamespace(of=imported))
+    monkeypatch.setattr(child, "_function", lambda file, name: f"{name} of {file}")
+    monkeypatch.setattr(child, "_module_of", lambda *_: SimpleNamespace(keeps_nothing_read=keeps))
+    task = {"file": "toy.py", "function": "f", "watching": "there"}
+    assert child._imported(task, watch, np.random.default_rng(1)) == "a call"
+    assert list(watch.touches) == left
+    assert not watch.on
