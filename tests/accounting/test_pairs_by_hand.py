@@ -31,6 +31,7 @@ from dpaudit.accounting.events import (
     Sequence,
     ShuffledGaussian,
 )
+from dpaudit.accounting.pairs import known
 from dpaudit.accounting.pairs.allocation import Allocated
 from dpaudit.accounting.pairs.composition import Bracket, Composition, _attained, _pair
 from dpaudit.accounting.pairs.finite import (
@@ -347,6 +348,28 @@ def test_what_is_drawn_too_often_to_be_told_is_lost():
     assert added.p.weights == pair.weights
     assert added.p.means == pytest.approx(0.05 * np.arange(65))
     assert (added.q, added.upper) == (ORIGIN, True)
+
+
+@pytest.mark.parametrize("removal", [True, False])
+@pytest.mark.parametrize("order", [-2.0, 0.5, 6.0])
+def test_parts_of_a_tilted_law_have_their_masses_and_how_far_their_densities_vary(removal, order):
+    """From each point on, and up to the next one; a density ends where its part does."""
+    pair = SubsampledGaussianPair(0.2, 1.5, removal)
+    y, masses, density = pair.tilted(order)
+    least, varied = known._parts(pair, order)
+    cells = np.minimum(masses[1:], masses[:-1]) * np.diff(y)
+    steps = np.abs(np.diff(density))
+    count = len(cells)
+    assert len(least) == len(varied) == 2 * count
+    assert least[0] == 1.0
+    for n in (0, 1, count // 2, count - 1):
+        above, below = cells[n:].sum(), cells[: n + 1].sum()
+        assert n == 0 or least[n] == pytest.approx((1 - known._LESS) * above, rel=1e-9, abs=1e-290)
+        assert least[count + n] == pytest.approx((1 - known._LESS) * below, rel=1e-9, abs=1e-290)
+        to_end = steps[n:].sum() + density[n] + density[-1]
+        from_begin = steps[: n + 1].sum() + density[0] + density[n + 1]
+        assert varied[n] == pytest.approx(known._MARGIN * to_end, rel=1e-9, abs=1e-290)
+        assert varied[count + n] == pytest.approx(known._MARGIN * from_begin, rel=1e-9, abs=1e-290)
 
 
 # --- which pair dominates which release -------------------------------------------------------

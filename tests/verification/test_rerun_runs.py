@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -344,3 +345,27 @@ def test_a_law_is_that_of_every_run():
     assert "structure" in of([*right[:-1], "a"])["problem"]
     assert "not finite" in of([*right[:-1], math.inf])["problem"]
     assert of([*right[:5], 50.0, *right[6:]])["problem"]
+
+
+def noisy(data, rng):
+    return sum(data) + rng.laplace()
+
+
+def test_where_outputs_have_to_be_unmoved_they_are_looked_at_after_others_and_nothing_else(
+    monkeypatch,
+):
+    asked = []
+
+    def after_others(function, data, own, common, reads):
+        asked.append((function([1.0, 2.0], np.random.default_rng(0)), data, own, common, reads))
+        return [[0.5], [None]]
+
+    monkeypatch.setattr(rerun_replay, "after_others", after_others)
+    task = {
+        "code": noisy, "form": None, "read": None, "unmoved": [["text", 2]], "own": 3,
+        "data": [[1.0], [2.0]], "seed": 2**40 + 6,
+    }  # fmt: skip
+    found = json.loads(rerun_replay.seen(task))
+    assert found == {"values": [[0.5], [None]]}
+    due = 3.0 + np.random.default_rng(0).laplace()
+    assert asked == [(due, ([1.0], [2.0]), 3, 7, [["text", 2]])]
