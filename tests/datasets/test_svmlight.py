@@ -77,7 +77,7 @@ def test_a_damaged_file_is_named_with_its_line(file, text, reason):
 
 
 def test_a_file_that_no_reader_takes_is_refused_with_what_the_reader_says(file):
-    with pytest.raises(DataError, match="no reader takes it: .*show-records"):
+    with pytest.raises(DataError, match=r"no reader takes it: .*show-records"):
         libsvm(file("+1 99999999999999999999:1"))
 
 
