@@ -188,6 +188,35 @@ def test_a_location_is_a_centre_where_one_was_expected_or_is_given(located, loca
     assert [one.parameters.centre.tolist() for one in met] == [[location] * 3] * is_centre
 
 
+def test_a_state_begins_with_nothing_and_is_a_run_of_its_seed():
+    state = LawState(7, lambda meeting: meeting, [True])
+    assert (state.run.seed, state.run.calls, state.counters, state.parents) == (7, [], {}, [])
+    assert (state.spent, state.meetings, state.located, state.formed) == ({}, [], [], set())
+    assert (state.refusal, state.look) == (None, None)
+    assert not state.is_over
+    assert not state.is_impossible
+
+
+def test_a_draw_is_looked_at_first_by_one_line_and_only_while_the_run_goes_on():
+    state, met = a_state()
+    state.note_look()
+    first = state.look
+    state.note_look()
+    assert state.look is first is not None
+    state.is_over = True
+    with pytest.raises(draws.NoLaw, match="the output holds a draw by itself"):
+        Noise(state, "normal", draws.whole(a_call()), np.ones(3)).plain()
+    assert met == []
+    assert state.refusal is None
+
+
+def test_what_is_never_drawn_ends_a_run_as_impossible():
+    state, _ = a_state()
+    assert isinstance(state.end_as_impossible(), draws.NoLaw)
+    assert state.is_impossible
+    assert state.refusal[1] == "a noisy value is none that is ever drawn"
+
+
 def test_the_first_refusal_stays():
     state, _ = a_state()
     state.refuse("one")
