@@ -36,6 +36,7 @@ from dpaudit.neighbours import Pair, Side
 # Fresh processes that certifying transcripts of other people's mechanisms come from.
 _PROCESSES, _FEWEST = 8, 2
 _FEWEST_CALLS, _LEAST_UNIT = 8, 8  # on either dataset, so that calls can be compared
+_REPLAYED = 16  # seconds that a unit of replayed code may take, by its first transcripts
 _QUICK = 0.5  # seconds: a start that does not count
 _COMPARED, _CHEAP = 64, 0.02  # calls that share what is bet on, if one takes so many seconds
 _SHARED = 1024  # transcripts that are bet on and may come from one process
@@ -182,10 +183,12 @@ class Drawer:
         if seen.repeats and (not isinstance(mechanism, Isolated) or isinstance(mechanism, HasLaw)):
             raise not_its_rng(mechanism)
         theirs = not is_ours(mechanism)
-        several = theirs and trials > 0
+        replayed = getattr(mechanism, "is_replayed", False)  # in large units, as each has a price
+        several = theirs and trials > 0 and not replayed
+        paced = seen._replace(pace=seen.pace / _REPLAYED) if replayed else seen
         usual = unit_size(trials, seen.size, several=several)
-        if theirs and unit is None and seen.is_slow(trials, several=several):
-            unit = unit_size(trials, seen.size, seen.pace, several=several)
+        if theirs and unit is None and paced.is_slow(trials, several=several):
+            unit = unit_size(trials, seen.size, paced.pace, several=several)
         # A unit that is given stands for what it was when it was chosen.
         fine = theirs and (seen.call < _CHEAP if unit is None else unit == usual)
         if theirs and not trials and not fine and unit is None:

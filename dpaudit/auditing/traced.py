@@ -25,8 +25,9 @@ from dpaudit.laws.observed import Observed
 from dpaudit.records import are_shown
 from dpaudit.report.formatting import number
 from dpaudit.report.law import NoisyLine, ReadLaw
-from dpaudit.tracing.law import NoLawFound, Profile
+from dpaudit.tracing.law import Profile
 from dpaudit.tracing.placed import PlacedLaw, law_of
+from dpaudit.tracing.runs import NoLawFound
 
 OUTPUTS = 0.1  # share of the error probability that goes to outputs
 _NAMED = 6  # lines

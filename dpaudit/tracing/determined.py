@@ -63,11 +63,14 @@ class ReadOff:
     offset: Array | None = None
 
     def values(self, outcome: Outcome) -> Array | None:
-        """Return the noisy values of an output, shape ``(k,)``; None of one of another form."""
+        """Return the noisy values of an output, shape ``(k,)``; None of one of another form.
+
+        Of outputs of many runs at once, numbers of shape ``(runs, m)``, those of each.
+        """
         if outcome.fixed != self.fixed:
             return None
         if self.places is not None:
-            return np.asarray(outcome.numbers[self.places])
+            return np.asarray(outcome.numbers[..., self.places])
         assert self.matrix is not None
         assert self.offset is not None
         return np.asarray(outcome.numbers @ self.matrix + self.offset)

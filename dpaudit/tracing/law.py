@@ -27,6 +27,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -35,38 +36,35 @@ from numpy.random import Generator
 from dpaudit._typing import Array
 from dpaudit.errors import MechanismError
 from dpaudit.freezing import patching
-from dpaudit.laws.calling import Calls
 from dpaudit.laws.enclosed import ends
 from dpaudit.laws.mechanism import TiltedSample, Wraps, name_of
 from dpaudit.neighbours import Pair
 from dpaudit.reals import Real
-from dpaudit.tracing.determined import CLOSE, Outcome, ReadOff
+from dpaudit.tracing.determined import Outcome, ReadOff
 from dpaudit.tracing.discrete import KINDS
-from dpaudit.tracing.draws import LawState, Meeting, draw_widely
-from dpaudit.tracing.lockstep import Trace, run_in_lockstep, trace
+from dpaudit.tracing.draws import Meeting, draw_widely
+from dpaudit.tracing.lockstep import Trace, run_in_lockstep
 from dpaudit.tracing.pending import NoLaw
-from dpaudit.tracing.watching import WatchedCalls
+from dpaudit.tracing.runs import (
+    HARDLY,
+    SAME_LOSS,
+    AnyCalls,
+    forced,
+    joined,
+    nearly_same,
+    same_outcome,
+    scales_of,
+    unlawful,
+    untouched,
+)
+from dpaudit.tracing.together import NotTogether, Together, batches, can_go_together, lanes_alone
 
-AnyCalls = Calls | WatchedCalls
 Key = tuple[str, str, tuple[int, ...]]
 _AGAIN = 64  # runs that show whether outputs tell noisy values after the history of one
-_HARDLY = 1e-12  # how often a law may have a value that is refused, though it is right
-_SAME_LOSS = 1e-9  # relative, of losses that are summed in two ways
 
 
 class Impossible(MechanismError):
     """A run was given noisy values that its law never has."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class NoLawFound:
-    """Why no law was read, and the line of the source, where it is one."""
-
-    reason: str
-    place: str | None = None
-
-    def __str__(self) -> str:
-        return self.reason if self.place is None else f"{self.place}: {self.reason}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,11 +152,17 @@ class TracedLaw(Wraps):
     def sample(self, dataset: Any, trials: int, rng: Generator) -> Array:
         """Return the noisy values of calls of the function as it is, shape ``(trials, k)``."""
         outcomes = untouched(self.calling, dataset, trials, rng)
-        with self._patched():
+
+        def alone() -> Array:
             rows = [self._read(dataset, outcome) for outcome in outcomes]
             for row in rows:
                 self._require_told_again(row, [dataset], rng)
-        return np.stack(rows)
+            return np.stack(rows)
+
+        def read(many: Together, part: slice) -> Array:
+            return many.read(dataset, outcomes[part], rng)
+
+        return self._at_once(read, alone, trials, rng, dataset)
 
     def _read(self, dataset: Any, outcome: Outcome) -> Array:
         """Return the noisy values of an output; a run that is given them returns it again."""
@@ -169,15 +173,18 @@ class TracedLaw(Wraps):
         least = float(scales_of(meetings).min())
         self._require_plausible(values, meetings)
         exactly = self.read_off.places is not None  # else reading values off rounds them
-        if not (same_outcome(again, outcome) if exactly else _nearly_same(again, outcome, least)):
+        if not (same_outcome(again, outcome) if exactly else nearly_same(again, outcome, least)):
             raise self._broken("what it returns does not follow from its noisy values")
         return joined([value for value, _ in self._steps(values, meetings)])
 
     def privacy_loss(self, transcripts: Array, pair: Pair[Any]) -> Array:
         """Return the losses of transcripts, shape ``(R,)``."""
         rows = transcripts.reshape(len(transcripts), -1)
-        with self._patched():
-            return np.array([self._loss(row, pair) for row in rows])
+        return self._at_once(
+            lambda many, part: many.losses(rows[part], pair),
+            lambda: np.array([self._loss(row, pair) for row in rows]),
+            len(rows), None, pair.dataset, pair.neighbour,
+        )  # fmt: skip
 
     def _loss(self, values: Array, pair: Pair[Any]) -> float:
         """Return a loss: infinite where one side never has these values, nan where none has."""
@@ -188,6 +195,11 @@ class TracedLaw(Wraps):
         (own, one), (other, another) = (side for side in sides if side is not None)
         self._require(one, another, values, scales_of(own))
         self._require_losses(own, other)
+        return self._sum_of_losses(values, own, other)
+
+    def _sum_of_losses(
+        self, values: Array, own: Sequence[Meeting], other: Sequence[Meeting]
+    ) -> float:
         steps = zip(self._steps(values, own), other, strict=True)
         return sum(a.law.loss(v, a.parameters, b.parameters) for (v, a), b in steps)
 
@@ -198,21 +210,24 @@ class TracedLaw(Wraps):
         except Impossible:
             return None
 
-    def _both(self, values: Array, pair: Pair[Any]) -> tuple[list[Meeting], list[Meeting]]:
-        """Return the meetings of both runs that are given these noisy values."""
+    def _both(self, values: Array, pair: Pair[Any]) -> tuple[list[Meeting], list[Meeting], Outcome]:
+        """Return the meetings of both runs that are given these noisy values, and their output."""
         (own, one), (other, another) = (
             self._forced(data, values) for data in (pair.dataset, pair.neighbour)
         )
         self._require(one, another, values, scales_of(own))
         self._require_losses(own, other)
-        return own, other
+        return own, other, one
 
     def uniform_residuals(self, transcripts: Array, dataset: Any) -> Array:
         """Return the noise of transcripts as uniforms, shape ``(R, k)``."""
         rows = transcripts.reshape(len(transcripts), -1)
-        with self._patched():
-            rng = np.random.default_rng(zlib.crc32(rows.tobytes()))  # for what is discrete
-            return np.stack([self._uniforms(row, dataset, rng) for row in rows])
+        rng = np.random.default_rng(zlib.crc32(rows.tobytes()))  # for what is discrete
+        return self._at_once(
+            lambda many, part: many.uniforms(rows[part], dataset),
+            lambda: np.stack([self._uniforms(row, dataset, rng) for row in rows]),
+            len(rows), None, dataset,
+        )  # fmt: skip
 
     def _uniforms(self, values: Array, dataset: Any, rng: Generator) -> Array:
         meetings, _ = self._forced(dataset, values)
@@ -223,10 +238,39 @@ class TracedLaw(Wraps):
         self, pair: Pair[Any], tilt: float, trials: int, rng: Generator
     ) -> TiltedSample:
         """Return transcripts drawn tilted in lock-step, with their losses and weights."""
-        with self._patched():
+
+        def alone() -> Array:
             rows = [self._tilted(pair, tilt, rng) for _ in range(trials)]
-        values, losses, log_mgf = zip(*rows, strict=True)
-        return TiltedSample(np.stack(values), np.array(losses), np.array(log_mgf), tilt)
+            return np.stack([np.concatenate([value, sums]) for value, *sums in rows])
+
+        def tilted(many: Together, part: slice) -> Array:
+            return self._tilted_together(many, pair, tilt, part.stop - part.start, rng)
+
+        found = self._at_once(tilted, alone, trials, rng, pair.dataset, pair.neighbour)
+        return TiltedSample(found[:, :-2].copy(), found[:, -2].copy(), found[:, -1].copy(), tilt)
+
+    def _tilted_together(
+        self, many: Together, pair: Pair[Any], tilt: float, runs: int, rng: Generator
+    ) -> Array:
+        """Return noisy values of each run, its loss and the logarithm of its weight."""
+        values, losses, log_mgf, outcome = many.tilted(pair, tilt, runs, rng)
+        if not _are_same_losses(many.losses(values, pair), losses):
+            raise self._broken("runs beside one another differ from runs alone")
+        many.require_told_again(values, (pair.dataset, pair.neighbour), rng)
+        for at in lanes_alone(runs):
+            one = Outcome(outcome.fixed, outcome.numbers[at])
+            self._require_as_alone(values[at], pair, float(losses[at]), one)
+        return np.column_stack([values, losses, log_mgf])
+
+    def _require_as_alone(
+        self, values: Array, pair: Pair[Any], loss: float, outcome: Outcome
+    ) -> None:
+        """Let each run go alone where one that does returns something else."""
+        own, other, one = self._both(values, pair)
+        if not same_outcome(one, outcome) or not _are_same_losses(
+            self._sum_of_losses(values, own, other), loss
+        ):
+            raise NotTogether
 
     def _tilted(self, pair: Pair[Any], tilt: float, rng: Generator) -> tuple[Array, float, float]:
         drawn, sums = list[Array](), np.zeros(2)
@@ -253,8 +297,7 @@ class TracedLaw(Wraps):
 
     def _require_alone(self, values: Array, pair: Pair[Any], loss: float) -> None:
         """Refuse a loss that runs alone do not have: side by side, they may share a state."""
-        again = self._loss(values, pair)
-        if not abs(again - loss) <= _SAME_LOSS * (1 + abs(loss)):
+        if not _are_same_losses(self._loss(values, pair), loss):
             raise self._broken("runs beside one another differ from runs alone")
 
     def log_mgf_bounds(self, pair: Pair[Any], tilt: float) -> tuple[float, float]:
@@ -272,7 +315,7 @@ class TracedLaw(Wraps):
         values = transcript.ravel()
         rng = np.random.default_rng(zlib.crc32(values.tobytes()))
         with self._patched():
-            own, other = self._both(values, pair)
+            own, other, _ = self._both(values, pair)
             for _ in range(_AGAIN):
                 self._require_told_again(values, (pair.dataset, pair.neighbour), rng)
         return ends(lambda: self._enclosed(values, own, other))
@@ -284,6 +327,36 @@ class TracedLaw(Wraps):
         return total
 
     # Runs
+
+    def _at_once(
+        self,
+        together: Callable[[Together, slice], Array],
+        alone: Callable[[], Array],
+        runs: int,
+        rng: Generator | None,
+        *data: Any,
+    ) -> Array:
+        """Return what many runs give together, or else each alone, in order."""
+        bits = None if rng is None else rng.bit_generator
+        before = None if bits is None else bits.state
+        with self._patched():
+            sizes = None if self._together is None else batches(runs, *data)
+            if self._together is not None and sizes is not None:
+                ends = np.cumsum([0, *sizes]).tolist()
+                try:
+                    parts = [slice(*both) for both in pairwise(ends)]
+                    return np.concatenate([together(self._together, part) for part in parts])
+                except NotTogether:
+                    if bits is not None and before is not None:
+                        bits.state = before
+            return alone()
+
+    @cached_property
+    def _together(self) -> Together | None:
+        """Runs at once, of code that is known to be the same in each; else None."""
+        if not can_go_together(self.calling, self.keys):
+            return None
+        return Together(self.calling, self.keys, self.located, self.read_off, self._broken)
 
     def _patched(self) -> Any:
         return patching.patched(self.calling.function)
@@ -336,7 +409,7 @@ class TracedLaw(Wraps):
         rng = np.random.default_rng(0)
         for value, meeting in self._steps(values, meetings):
             below = meeting.law.uniforms(value, meeting.parameters, rng)
-            if (np.minimum(below, 1 - below) * max(1, len(values)) < _HARDLY).any():
+            if (np.minimum(below, 1 - below) * max(1, len(values)) < HARDLY).any():
                 raise self._broken("a noisy value is none that its law would have")
 
     def _require_told_again(self, values: Array, data: Sequence[Any], rng: Generator) -> None:
@@ -364,78 +437,6 @@ class TracedLaw(Wraps):
         )
 
 
-def untouched(calling: AnyCalls, dataset: Any, trials: int, rng: Generator) -> list[Outcome]:
-    """Return outputs of calls as they are, each in the form in which it is alone in a call."""
-    many = calling.observations(dataset, trials, rng)
-    if not calling.form.many:
-        return [Outcome.of(one, None) for one in many]
-    return [Outcome.of(many[at : at + 1], None) for at in range(trials)]
-
-
-def joined(values: Sequence[Array]) -> Array:
-    """Return noisy values behind one another, shape ``(k,)``."""
-    return np.concatenate([np.empty(0), *(value.ravel() for value in values)])
-
-
-def same_outcome(one: Outcome, other: Outcome) -> bool:
-    """Return whether two runs returned the same, bit for bit."""
-    return one.fixed == other.fixed and np.array_equal(one.numbers, other.numbers, equal_nan=True)
-
-
-def _nearly_same(one: Outcome, other: Outcome, scale: float) -> bool:
-    """Return whether a run returned what another did, but for what reading values off changed."""
-    if one.fixed != other.fixed or one.numbers.shape != other.numbers.shape:
-        return False
-    close = _SAME_LOSS * np.abs(other.numbers) + CLOSE * scale
-    return bool((np.abs(one.numbers - other.numbers) <= close).all())
-
-
-def scales_of(meetings: Sequence[Meeting]) -> Array:
-    """Return the scale of the noise of each noisy value of a run, shape ``(k,)``."""
-    if not meetings:
-        return np.empty(0)
-    return np.concatenate([one.law.scale(one.parameters).ravel() for one in meetings])
-
-
-def forced(
-    function: Callable[[Any, Any], Any],
-    dataset: Any,
-    values: Sequence[Array],
-    located: Sequence[bool],
-    draw: Callable[[Meeting], Array] | None = None,
-) -> Trace:
-    """Return a run whose first noisy values are given; further ones are drawn, if they may be."""
-    left = iter(values)
-
-    def meet(meeting: Meeting) -> Array:
-        value = next(left, None)
-        if value is None and draw is not None:
-            return draw(meeting)
-        if value is None or value.shape != meeting.parameters.shape:
-            raise state.refuse("noise meets more values than before, or others")
-        settled = meeting.law.settle(value, meeting.parameters)
-        if settled is None:
-            raise state.end_as_impossible()
-        return settled
-
-    state = LawState(0, meet, located)
-    return trace(state, function, dataset)
-
-
-def unlawful(trace: Trace) -> NoLawFound | None:
-    """Return why a run has no law that is read, None if it has one."""
-    run = trace.run
-    if trace.refusal is not None:
-        return NoLawFound(reason=trace.refusal[1], place=trace.refusal[0])
-    if trace.unread:
-        first = trace.unread[0]
-        return NoLawFound(reason=f"draws of {first.name} are not read", place=first.place)
-    if run.error is not None:
-        return NoLawFound(reason=f"the function raises {run.error}")
-    if run.seeds:
-        return NoLawFound(reason="a generator has a seed of its own", place=run.seeds[0][1])
-    if run.elsewhere:
-        return NoLawFound(reason="another thread draws")
-    if run.copied:
-        return NoLawFound(reason="a generator is copied")
-    return None
+def _are_same_losses(ones: Any, others: Any) -> bool:
+    """Return whether losses are the same, however they were summed."""
+    return bool((np.abs(ones - others) <= SAME_LOSS * (1 + np.abs(others))).all())

@@ -10,6 +10,7 @@ import numpy as np
 from dpaudit._typing import Array
 from dpaudit.freezing.recorder import standard_draw
 from dpaudit.tracing.discrete import Drawn, Stepped
+from dpaudit.tracing.lanes import Lanes
 from dpaudit.tracing.pending import Pending, Source, apply_plain, is_number, spread_out
 from dpaudit.tracing.steps import Located, Mixed
 
@@ -41,9 +42,9 @@ class Noise(Pending):
     def decide(self) -> Any:
         """Return it as a noisy value around 0."""
         found = self._located(np.zeros(self.shape), self._factor, self._sources)
-        return found if found.ndim else float(found)
+        return found if found.ndim or isinstance(found, Lanes) else float(found)
 
-    def _located(self, centre: Array, factor: Array, sources: Sequence[Source]) -> Array:
+    def _located(self, centre: Array, factor: Array, sources: Sequence[Source]) -> Any:
         """Return a noisy value; noise and its negative have one law."""
         return self._state.decide(self._kind, sources, Located(centre, np.abs(factor)))
 
@@ -54,16 +55,24 @@ class Noise(Pending):
         """
         if isinstance(value, Pending):
             return self._add(value, sign)
+        if isinstance(value, Lanes):
+            return self._meet_lanes(value, sign)
         centre = np.asarray(value)
         if centre.dtype.kind not in "biuf":
             raise self.refusal("noise is added to what is no number")
         shape = np.broadcast_shapes(centre.shape, self.shape)
         factor = spread_out(self._factor, shape)
         found = self._located(sign * spread_out(centre, shape), factor, self.broadcast(shape))
-        if found.ndim:
+        if found.ndim or isinstance(found, Lanes):
             return found
         plain = not isinstance(value, np.generic | np.ndarray) and self._sources[0][0].shape == ()
         return float(found) if plain or not of_numpy else np.float64(found)
+
+    def _meet_lanes(self, value: Lanes, sign: float) -> Any:
+        """Return the sum with a value of many runs."""
+        shape = np.broadcast_shapes(value.shape, self.shape)
+        whole = np.broadcast_to(value.spread(len(shape)), (len(value.values), *shape))
+        return self._located(sign * whole, spread_out(self._factor, shape), self.broadcast(shape))
 
     def _add(self, other: Pending, sign: float) -> Any:
         """Return the noise of a sum: Gaussian noise adds up to Gaussian noise."""

@@ -17,12 +17,13 @@ from dpaudit._typing import Array
 from dpaudit.freezing import primitives, recorder
 from dpaudit.freezing.recorder import Run
 from dpaudit.freezing.tracked import Call
-from dpaudit.tracing.draws import LawState, Meeting
+from dpaudit.tracing.draws import LawState, Meet, Meeting
 from dpaudit.tracing.pending import plainly
 from dpaudit.tracing.watching import Warned
 
 Function = Callable[[Any, Any], Any]
 Decide = Callable[[Meeting, Meeting], Array]
+MakeState = Callable[[Meet], LawState]
 
 
 class _Stop(BaseException):
@@ -45,8 +46,8 @@ class Trace:
 class _Partner:
     """The run on the neighbour, which waits wherever its noise meets a value."""
 
-    def __init__(self, function: Function, data: Any, seed: int, located: Sequence[bool]) -> None:
-        self.seed, self.located = seed, located
+    def __init__(self, function: Function, data: Any, make: MakeState) -> None:
+        self.make = make
         self.go, self.back = threading.Lock(), threading.Lock()  # each passed on, never shared
         self.go.acquire()
         self.back.acquire()
@@ -60,7 +61,7 @@ class _Partner:
     def _run(self, function: Function, data: Any) -> None:
         self.go.acquire()
         self.warned = Warned()
-        self.state = LawState(self.seed, self._wait, self.located)
+        self.state = self.make(self._wait)
         self.trace = trace(self.state, function, data)
         self.meeting = None
         self.back.release()
@@ -122,6 +123,7 @@ def run_in_lockstep(
     seed: int,
     decide: Decide,
     located: Sequence[bool] = (),
+    kind: Callable[[int, Meet, Sequence[bool]], LawState] = LawState,
 ) -> tuple[Trace, Trace]:
     """Run a function on both datasets of a pair, each noisy value decided once for both.
 
@@ -137,8 +139,10 @@ def run_in_lockstep(
         Returns the noisy value of two meetings, the dataset's and the neighbour's.
     located
         Of each call of a primitive, whether its noise meets the location that it is given.
+    kind
+        Of run: it is made of the seed, of what decides its noisy values, and of ``located``.
     """
-    partner = _Partner(function, data[1], seed, located)
+    partner = _Partner(function, data[1], lambda meet: kind(seed, meet, located))
     answer: list[Any] = [None]
 
     def meet(meeting: Meeting) -> Array:
@@ -161,7 +165,7 @@ def run_in_lockstep(
         answer[0] = value[:other_length]
         return value[:own_length]
 
-    state = LawState(seed, meet, located)
+    state = kind(seed, meet, located)
     with warnings.catch_warnings():  # two runs that catch their own leave filters of either
         own = trace(state, function, data[0])  # only the keyboard gets out of it
         other = partner.end(answer[0])

@@ -16,6 +16,7 @@ import numpy as np
 
 from dpaudit._typing import Array
 from dpaudit.freezing.tracked import Call
+from dpaudit.tracing.lanes import Lanes
 from dpaudit.tracing.unmet import LINEAR, Unmet
 
 if TYPE_CHECKING:
@@ -116,6 +117,8 @@ class Pending(Unmet):
 
     def written(self, target: Any, found: Any) -> Any:
         """Return an array that a noisy value was written over."""
+        if isinstance(target, Lanes):
+            return target.write(found)
         if not isinstance(target, np.ndarray):
             raise self.refusal("a noisy value is written into what is no array")
         np.copyto(target, found, casting="same_kind")

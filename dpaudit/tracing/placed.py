@@ -12,8 +12,9 @@ from dpaudit.laws.isolated import Isolated
 from dpaudit.laws.observed import Observed
 from dpaudit.neighbours import Pair
 from dpaudit.tracing.determined import ReadOff
-from dpaudit.tracing.law import Key, NoLawFound, Profile, TracedLaw, TracedView
+from dpaudit.tracing.law import Key, Profile, TracedLaw, TracedView
 from dpaudit.tracing.reading import read_law
+from dpaudit.tracing.runs import NoLawFound
 from dpaudit.tracing.watching import calls_of
 
 Answer = tuple[Any, ...]

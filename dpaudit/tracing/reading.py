@@ -21,21 +21,18 @@ from dpaudit.tracing.determined import (
     runs_to_learn,
 )
 from dpaudit.tracing.draws import LawState, Meeting, draw_value, draw_widely
-from dpaudit.tracing.law import (
+from dpaudit.tracing.law import Key, Profile, TracedLaw, TracedView
+from dpaudit.tracing.lockstep import Trace, run_in_lockstep, trace
+from dpaudit.tracing.pending import NoLaw
+from dpaudit.tracing.runs import (
     AnyCalls,
-    Key,
     NoLawFound,
-    Profile,
-    TracedLaw,
-    TracedView,
     joined,
     same_outcome,
     scales_of,
     unlawful,
     untouched,
 )
-from dpaudit.tracing.lockstep import Trace, run_in_lockstep, trace
-from dpaudit.tracing.pending import NoLaw
 
 _Called: TypeAlias = "AnyCalls | _Two"
 _LONGEST = 100_000  # noisy numbers of a run

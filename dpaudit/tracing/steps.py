@@ -79,7 +79,10 @@ class Law(Protocol):
 
 
 class Located(NamedTuple):
-    """Centre and scale of a noisy value, shape as the value."""
+    """Centre and scale of a noisy value, shape as the value.
+
+    Of many runs at once the centre has one axis more, the first: one centre a run.
+    """
 
     centre: Array
     scale: Array
@@ -87,7 +90,7 @@ class Located(NamedTuple):
     @property
     def shape(self) -> tuple[int, ...]:
         """Of the value."""
-        return self.centre.shape
+        return self.scale.shape
 
     @property
     def refusal(self) -> str | None:
@@ -110,7 +113,7 @@ class LocatedLaw:
     standard
         Draws of scale 1, of a shape.
     tilt
-        Returns a tilted value and its ``K``, both scales the same.
+        Returns a tilted value and the ``K`` of each entry, both scales the same.
     mean_loss
         Expected loss of entries whose centres are so many scales apart, both scales the same.
     enclosed
@@ -122,7 +125,7 @@ class LocatedLaw:
     log_density: Callable[[Array], Array]
     distribution: Callable[[Array], Array]
     standard: Callable[[Generator, tuple[int, ...]], Array]
-    tilt: Callable[[Located, Array, float, Generator], tuple[Array, float]]
+    tilt: Callable[[Located, Array, float, Generator], tuple[Array, Array]]
     mean_loss: Callable[[Array], Array]
     enclosed: Callable[[Real], Real]
     is_unbounded: bool = False
@@ -137,9 +140,13 @@ class LocatedLaw:
 
     def loss(self, value: Array, own: Located, other: Located) -> float:
         """Return the log-density on the dataset over that on the neighbour."""
+        return float(np.sum(self.log_ratio(value, own, other)))
+
+    def log_ratio(self, value: Array, own: Located, other: Located) -> Array:
+        """Return the same of each entry, shape as the value."""
         here = self.log_density((value - own.centre) / own.scale) - np.log(own.scale)
         there = self.log_density((value - other.centre) / other.scale) - np.log(other.scale)
-        return float(np.sum(here - there))
+        return here - there
 
     def divergence(self, own: Located, other: Located) -> float:
         """Return the expected loss, as if both had the dataset's scale."""
@@ -158,11 +165,18 @@ class LocatedLaw:
         self, own: Located, other: Located, tilt: float, rng: Generator
     ) -> tuple[Array, float, float]:
         """Return a value drawn tilted; as it is where the scales differ."""
+        value, loss, log_mgf = self.tilted_entries(own, other, tilt, rng)
+        return value, float(np.sum(loss)), float(np.sum(log_mgf))
+
+    def tilted_entries(
+        self, own: Located, other: Located, tilt: float, rng: Generator
+    ) -> tuple[Array, Array, Array]:
+        """Return the same with the loss and the logarithm of each entry, shape as the value."""
         if np.array_equal(own.scale, other.scale):
             value, log_mgf = self.tilt(own, other.centre - own.centre, tilt, rng)
-            return value, self.loss(value, own, other), log_mgf
+            return value, self.log_ratio(value, own, other), log_mgf
         value = self.draw(own, rng)
-        loss = self.loss(value, own, other)
+        loss = self.log_ratio(value, own, other)
         return value, loss, tilt * loss
 
     def uniforms(self, value: Array, own: Located, rng: Generator) -> Array:
@@ -181,13 +195,13 @@ class LocatedLaw:
         return total
 
 
-def _tilt_gaussian(own: Located, shift: Array, tilt: float, rng: Generator) -> tuple[Array, float]:
+def _tilt_gaussian(own: Located, shift: Array, tilt: float, rng: Generator) -> tuple[Array, Array]:
     drawn = rng.standard_normal(own.centre.shape)
     value = own.centre - tilt * shift + own.scale * drawn
-    return value, tilt * (1 + tilt) / 2 * float(np.sum((shift / own.scale) ** 2))
+    return value, tilt * (1 + tilt) / 2 * (shift / own.scale) ** 2
 
 
-def _tilt_laplace(own: Located, shift: Array, tilt: float, rng: Generator) -> tuple[Array, float]:
+def _tilt_laplace(own: Located, shift: Array, tilt: float, rng: Generator) -> tuple[Array, Array]:
     apart = np.abs(shift) / own.scale
     pieces = _log_pieces(apart, tilt)
     log_mass = np.logaddexp(np.logaddexp(pieces[0], pieces[1]), pieces[2])
@@ -200,7 +214,7 @@ def _tilt_laplace(own: Located, shift: Array, tilt: float, rng: Generator) -> tu
     scales = np.where(which < first, below, np.where(which < first + second, between, beyond))
     towards = np.where(shift < 0, -1.0, 1.0)
     value = own.centre + towards * own.scale * scales
-    return value, float(np.sum(log_mass - math.log(2)))
+    return value, log_mass - math.log(2)
 
 
 def _log_pieces(apart: Array, tilt: float) -> tuple[Array, Array, Array]:

@@ -9,8 +9,9 @@ from scipy.stats import kstest, multivariate_normal
 from dpaudit.laws.observed import as_mechanism
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.tracing.discrete import KINDS
-from dpaudit.tracing.law import NoLawFound, TracedLaw
+from dpaudit.tracing.law import TracedLaw
 from dpaudit.tracing.reading import read_law
+from dpaudit.tracing.runs import NoLawFound
 from dpaudit.tracing.steps import Mixed
 
 PAIR = Pair(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 5.0]), REPLACE_RECORD)

@@ -10,8 +10,9 @@ from dpaudit.errors import MechanismError
 from dpaudit.laws.observed import as_mechanism
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.tracing.determined import Outcome
-from dpaudit.tracing.law import NoLawFound, TracedLaw, TracedView
+from dpaudit.tracing.law import TracedLaw, TracedView
 from dpaudit.tracing.reading import read_law
+from dpaudit.tracing.runs import NoLawFound
 
 PAIR = Pair(np.array([0.1, 0.0]), np.array([0.0, 0.0]), REPLACE_RECORD)
 

@@ -20,9 +20,10 @@ from dpaudit.laws.isolated import Isolation
 from dpaudit.laws.observed import as_mechanism
 from dpaudit.neighbours import REPLACE_RECORD, Pair, Side
 from dpaudit.tracing.determined import Outcome, learn
-from dpaudit.tracing.law import NoLawFound, TracedLaw, TracedView
+from dpaudit.tracing.law import TracedLaw, TracedView
 from dpaudit.tracing.placed import law_of
 from dpaudit.tracing.reading import read_law
+from dpaudit.tracing.runs import NoLawFound
 from dpaudit.tracing.steps import LAWS, Located
 
 HERE = {"isolation": Isolation(in_process=True), "executor": Executor(workers=1)}

@@ -19,8 +19,9 @@ from dpaudit.guarantees.kinds import PureDP
 from dpaudit.tracing import determined, draws, law, placed, reading, steps
 from dpaudit.tracing.determined import Outcome, ReadOff, learn, runs_to_learn
 from dpaudit.tracing.draws import LawState
-from dpaudit.tracing.law import NoLawFound, Profile
+from dpaudit.tracing.law import Profile
 from dpaudit.tracing.located import Noise
+from dpaudit.tracing.runs import NoLawFound, nearly_same, unlawful
 from dpaudit.tracing.steps import LAWS, Located
 
 OWN, OTHER = Located(np.array([1.0]), np.array([0.5])), Located(np.array([2.0]), np.array([0.5]))
@@ -318,11 +319,11 @@ def test_a_run_given_values_that_were_read_off_may_differ_by_what_that_rounds():
     for moved, close in (([0.9e-6, 0], True), ([0, 0.9e-3], True), ([2.1e-6, 0], False)):
         for sign in (-1, 1):
             far = Outcome(("a",), one.numbers + sign * np.array(moved))
-            assert law._nearly_same(far, one, 1.0) is close
-    assert not law._nearly_same(outcome(1.0 + 0.9e-6, 1e6), one, 1e-3)
-    assert not law._nearly_same(outcome(1.0, 1e6, fixed=("b",)), one, 1.0)
-    assert not law._nearly_same(outcome(1.0), one, 1.0)
-    assert not law._nearly_same(outcome(math.nan, 1e6), one, 1.0)
+            assert nearly_same(far, one, 1.0) is close
+    assert not nearly_same(outcome(1.0 + 0.9e-6, 1e6), one, 1e-3)
+    assert not nearly_same(outcome(1.0, 1e6, fixed=("b",)), one, 1.0)
+    assert not nearly_same(outcome(1.0), one, 1.0)
+    assert not nearly_same(outcome(math.nan, 1e6), one, 1.0)
 
 
 def test_runs_that_must_be_the_same_are_so_bit_for_bit():
@@ -389,7 +390,7 @@ def a_run(**given):
     ],
 )
 def test_why_a_run_has_no_law(given, reason, place):
-    found = law.unlawful(a_run(**given))
+    found = unlawful(a_run(**given))
     if reason is None:
         assert found is None
     else:
@@ -400,7 +401,7 @@ def test_why_a_run_has_no_law(given, reason, place):
 def test_a_refusal_comes_first_with_its_line():
     run = a_run(error="ValueError")
     run.refusal = "line 7", "a draw is used twice"
-    assert law.unlawful(run) == NoLawFound(reason="a draw is used twice", place="line 7")
+    assert unlawful(run) == NoLawFound(reason="a draw is used twice", place="line 7")
     assert str(NoLawFound(reason="why", place="line 7")) == "line 7: why"
 
 
@@ -563,5 +564,5 @@ def test_outputs_have_any_loss_where_one_noisy_value_is_gaussian(kinds, unbounde
 
 
 def test_of_several_seeds_the_first_is_named():
-    found = law.unlawful(a_run(seeds=[(1, "line 4"), (2, "line 5")]))
+    found = unlawful(a_run(seeds=[(1, "line 4"), (2, "line 5")]))
     assert found.place == "line 4"

@@ -10,9 +10,10 @@ from scipy.stats import kstest, laplace
 from dpaudit.laws.observed import Reading, as_mechanism
 from dpaudit.neighbours import ADD_REMOVE_RECORD, REPLACE_RECORD, Pair
 from dpaudit.tracing.discrete import KINDS, Stepped
-from dpaudit.tracing.law import NoLawFound, TracedLaw, TracedView
+from dpaudit.tracing.law import TracedLaw, TracedView
 from dpaudit.tracing.placed import law_of
 from dpaudit.tracing.reading import read_law
+from dpaudit.tracing.runs import NoLawFound
 
 PAIR = Pair(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 5.0]), REPLACE_RECORD)
 LONGER = Pair(np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0]), ADD_REMOVE_RECORD)

@@ -1,0 +1,109 @@
+"""Runs of a function that are given its noisy values, and what is asked of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from dpaudit._typing import Array
+from dpaudit.laws.calling import Calls
+from dpaudit.tracing.determined import CLOSE, Outcome
+from dpaudit.tracing.draws import LawState, Meeting
+from dpaudit.tracing.lockstep import Trace, trace
+from dpaudit.tracing.watching import WatchedCalls
+
+AnyCalls = Calls | WatchedCalls
+HARDLY = 1e-12  # how often a law may have a value that is refused, though it is right
+SAME_LOSS = 1e-9  # relative, of losses that are summed in two ways
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoLawFound:
+    """Why no law was read, and the line of the source, where it is one."""
+
+    reason: str
+    place: str | None = None
+
+    def __str__(self) -> str:
+        return self.reason if self.place is None else f"{self.place}: {self.reason}"
+
+
+def untouched(calling: AnyCalls, dataset: Any, trials: int, rng: Generator) -> list[Outcome]:
+    """Return outputs of calls as they are, each in the form in which it is alone in a call."""
+    many = calling.observations(dataset, trials, rng)
+    if not calling.form.many:
+        return [Outcome.of(one, None) for one in many]
+    return [Outcome.of(many[at : at + 1], None) for at in range(trials)]
+
+
+def joined(values: Sequence[Array]) -> Array:
+    """Return noisy values behind one another, shape ``(k,)``."""
+    return np.concatenate([np.empty(0), *(value.ravel() for value in values)])
+
+
+def same_outcome(one: Outcome, other: Outcome) -> bool:
+    """Return whether two runs returned the same, bit for bit."""
+    return one.fixed == other.fixed and np.array_equal(one.numbers, other.numbers, equal_nan=True)
+
+
+def nearly_same(one: Outcome, other: Outcome, scale: float) -> bool:
+    """Return whether a run returned what another did, but for what reading values off changed."""
+    if one.fixed != other.fixed or one.numbers.shape != other.numbers.shape:
+        return False
+    close = SAME_LOSS * np.abs(other.numbers) + CLOSE * scale
+    return bool((np.abs(one.numbers - other.numbers) <= close).all())
+
+
+def scales_of(meetings: Sequence[Meeting]) -> Array:
+    """Return the scale of the noise of each noisy value of a run, shape ``(k,)``."""
+    if not meetings:
+        return np.empty(0)
+    return np.concatenate([one.law.scale(one.parameters).ravel() for one in meetings])
+
+
+def forced(
+    function: Callable[[Any, Any], Any],
+    dataset: Any,
+    values: Sequence[Array],
+    located: Sequence[bool],
+    draw: Callable[[Meeting], Array] | None = None,
+) -> Trace:
+    """Return a run whose first noisy values are given; further ones are drawn, if they may be."""
+    left = iter(values)
+
+    def meet(meeting: Meeting) -> Array:
+        value = next(left, None)
+        if value is None and draw is not None:
+            return draw(meeting)
+        if value is None or value.shape != meeting.parameters.shape:
+            raise state.refuse("noise meets more values than before, or others")
+        settled = meeting.law.settle(value, meeting.parameters)
+        if settled is None:
+            raise state.end_as_impossible()
+        return settled
+
+    state = LawState(0, meet, located)
+    return trace(state, function, dataset)
+
+
+def unlawful(trace: Trace) -> NoLawFound | None:
+    """Return why a run has no law that is read, None if it has one."""
+    run = trace.run
+    if trace.refusal is not None:
+        return NoLawFound(reason=trace.refusal[1], place=trace.refusal[0])
+    if trace.unread:
+        first = trace.unread[0]
+        return NoLawFound(reason=f"draws of {first.name} are not read", place=first.place)
+    if run.error is not None:
+        return NoLawFound(reason=f"the function raises {run.error}")
+    if run.seeds:
+        return NoLawFound(reason="a generator has a seed of its own", place=run.seeds[0][1])
+    if run.elsewhere:
+        return NoLawFound(reason="another thread draws")
+    if run.copied:
+        return NoLawFound(reason="a generator is copied")
+    return None
