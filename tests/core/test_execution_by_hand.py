@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 import pickle
+import socket
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,7 +16,7 @@ from dpaudit.execution import planned_units
 from dpaudit.execution.backends import Computed, _Chunks
 from dpaudit.execution.executor import ShareDrawn, _draw_share, _filled
 from dpaudit.execution.shipping import _words
-from dpaudit.execution.worker import Files
+from dpaudit.execution.worker import Files, _bytes
 from dpaudit.execution.written import is_worked_out
 
 STAGE = SimpleNamespace(shown="drawing")
@@ -226,3 +227,16 @@ def test_words_of_a_pickle_are_its_texts_and_names(protocol):
     assert {"a", "text", "f", "len"} <= found
     assert ("inner" in found) is (protocol >= 3)  # earlier ones have no bytes
     assert not found & {"7", "1.5", str(2**70), "True"}
+
+
+def test_bytes_come_whole_and_none_of_them_where_the_channel_has_ended():
+    here, there = socket.socketpair()
+    with here, there:
+        there.sendall(b"0123456789")
+        assert bytes(_bytes(here, 4)) == b"0123"
+        assert bytes(_bytes(here, 0)) == b""
+        assert bytes(_bytes(here, 3)) == b"456"
+        there.shutdown(socket.SHUT_WR)
+        with pytest.raises(ConnectionError, match="within a message"):
+            _bytes(here, 9)
+        assert _bytes(here, 1) is None

@@ -105,8 +105,11 @@ def test_plain_data_of_something_else_is_refused(stated, name):
         stating.domain_stated(stated)
 
 
-def test_the_largest_domain_that_is_read_is_one():
-    assert stating.domain_stated({"nodes": 1000}).nodes == 1000
+def test_the_largest_domain_that_is_read_is_one(monkeypatch):
+    monkeypatch.setattr(stating, "_MOST_NODES", 5)
+    assert stating.domain_stated({"nodes": 5}).nodes == 5
+    with pytest.raises(InvalidArgument, match=r"^nodes: got 6"):
+        stating.domain_stated({"nodes": 6})
     assert stating.domain_stated({"columns": 10_000}).columns == 10_000
     assert stating.domain_stated({"columns": 1, "records": [2, 3]}).sizes == (2, 3)
 
