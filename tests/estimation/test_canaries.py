@@ -319,10 +319,11 @@ def test_the_odd_guess_is_of_the_highest_score():
 @pytest.mark.parametrize("edge", [1e-5, 1e-4, 0.37, 0.5, 12.0, 999.999])
 def test_the_largest_excluded_is_just_below_where_exclusion_ends(edge, monkeypatch):
     """Whatever excludes: the answer is excluded itself, and in the last cell before the end."""
-    asked = []
+    asked, tried = [], list[float]()
 
     def below(parameters, curve, *given):
         asked.append(given)
+        tried.extend(parameters.tolist())
         return parameters < edge
 
     monkeypatch.setattr(canaries, "excluded", below)
@@ -330,6 +331,7 @@ def test_the_largest_excluded_is_just_below_where_exclusion_ends(edge, monkeypat
     grid = np.concatenate([[0.0], np.geomspace(1e-4, 1e3, canaries._GRID)])
     place = int(np.searchsorted(grid, edge))
     cell = (grid[place] - grid[place - 1]) / (canaries._GRID - 1) ** (canaries._PASSES - 1)
+    assert found in tried  # and so is excluded, as was seen
     assert found < edge <= found + cell * (1 + 1e-6)
     assert cell <= 1e-5 * max(edge, 1e-4)
     assert set(asked) == {(3, 4, 5, 0.25)}
