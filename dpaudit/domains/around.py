@@ -13,15 +13,15 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from dpaudit.domains.columns import Column, Integers, Numbers, Seen
+from dpaudit.domains.columns import INT64, Column, Integers, Numbers, Seen
 from dpaudit.domains.layouts import Layout, Start, Unit
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.neighbours.cells import value_key
 from dpaudit.neighbours.records import Bounds, Ends, Rows, is_missing, records_of, unseen
+from dpaudit.records import Record
 
 # How far numbers go that nobody bounds, in the largest: integers are often sizes and places.
 _TIMES, _WHOLE = 100, 10
-_EXACT = 2**53
 
 
 def layout_around(dataset: Any, bounds: Bounds | None, *, missing: bool) -> Layout:
@@ -86,7 +86,19 @@ def _column(
     given = _of_column(bounds, read.names[place])
     whole = all(type(one) is int for one in present) and bool(present)
     low, high = _far(found, read.ends[place], whole) if given is None else given
+    low, high = (read.stored(place, *end) for end in ((low, math.inf), (high, -math.inf)))
+    if given is not None:
+        _refuse_beyond(column, read.names[place], (low, high))
     return _of_numbers(low, high, whole, lacks), found, given is not None
+
+
+def _refuse_beyond(column: Sequence[Any], name: Any, bounds: Ends) -> None:
+    """Refuse a dataset that holds a number beyond its bounds."""
+    low, high = bounds
+    beyond = [one for one in column if not is_missing(one) and not low <= one <= high]
+    if beyond:
+        expected = f"numbers from {low:g} to {high:g} in column {name!r}, as its bounds say"
+        raise InvalidArgument("dataset", Record(beyond[0]), expected)
 
 
 def _plain(value: Any, is_number: bool) -> Any:
@@ -104,8 +116,9 @@ def _of_column(bounds: Bounds | None, name: Any) -> Any:
 
 
 def _of_numbers(low: float, high: float, whole: bool, missing: bool) -> Column:
-    if whole and math.ceil(low) <= math.floor(high) and max(abs(low), abs(high)) <= _EXACT:
-        return Integers(missing=missing, low=math.ceil(low), high=math.floor(high))
+    least, most = math.ceil(low), math.floor(high)
+    if whole and least <= most and least in INT64 and most in INT64:
+        return Integers(missing=missing, low=least, high=most)
     return Numbers(missing=missing, low=low, high=high)
 
 
@@ -113,6 +126,8 @@ def _far(found: Ends, ends: Ends | None, whole: bool) -> Ends:
     """Return how far numbers go: no number is negative where none that is there is."""
     low, high = found
     far = min((_WHOLE if whole else _TIMES) * max(abs(low), abs(high), 1), 1e300)
+    if whole and low in INT64 and high in INT64:
+        far = min(far, INT64[-1])
     least, most = ends or (-math.inf, math.inf)
     lowest = max(-far, least) if low < 0 else 0.0
     highest = min(far, most) if high > 0 or low == 0 else 0.0

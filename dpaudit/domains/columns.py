@@ -16,6 +16,8 @@ from typing import Any
 import dpaudit._validate as check
 from dpaudit.errors import InvalidArgument, Shown
 
+INT64 = range(-(2**63), 2**63)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
@@ -32,8 +34,11 @@ class Integers(Column):
     high: int = 1
 
     def __post_init__(self) -> None:
-        check.integer("low", self.low, least=-(2**53))
-        check.integer("high", self.high, least=self.low)
+        for name, least in (("low", INT64.start), ("high", self.low)):
+            end = check.integer(name, getattr(self, name), least=least)
+            if end not in INT64:
+                raise InvalidArgument(name, end, "an integer of 64 bits, at most 2**63 - 1")
+            object.__setattr__(self, name, end)  # of numpy's, sums would overflow
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,8 +49,8 @@ class Numbers(Column):
     high: float = 1.0
 
     def __post_init__(self) -> None:
-        for name in ("low", "high"):
-            object.__setattr__(self, name, check.real(name, getattr(self, name)))
+        for name, inwards in (("low", math.inf), ("high", -math.inf)):
+            object.__setattr__(self, name, _double(name, getattr(self, name), inwards))
         if not self.low <= self.high or not math.isfinite(self.high - self.low):
             raise InvalidArgument("low", self.low, f"a number of at most high, {self.high:g}")
 
@@ -104,6 +109,13 @@ class Seen(Column):
     has_other: bool = False
 
 
+def _double(name: str, end: Any, inwards: float) -> float:
+    """Return an end as a double: the next one inwards where none is the same."""
+    number = check.real(name, end)
+    is_beyond = number < end if inwards > 0 else number > end
+    return math.nextafter(number, inwards) if is_beyond else number
+
+
 def values_of(column: Column) -> int | None:
     """Return how many values a column may hold, missing ones apart; None of text and numbers.
 
@@ -157,6 +169,28 @@ def holds(column: Column, value: Any) -> bool:
         case Booleans():
             return value in (False, True)
     return True
+
+
+def value_at(column: Column, share: float) -> Any:
+    """Return what is a share of the way through a column of numbers, days or categories.
+
+    Nothing is beyond an end, whatever rounding does.
+
+    Examples
+    --------
+    >>> value_at(Integers(low=0, high=9), 0.5), value_at(Numbers(low=-3.1, high=-0.3), 1.0)
+    (4, -0.3)
+    """
+    match column:
+        case Numbers(low=low, high=high):
+            return min(max(low + share * (high - low), low), high)
+        case Integers(low=low, high=high):
+            return low + min(round(share * (high - low)), high - low)
+        case Dates(first=first, last=last):
+            return first + datetime.timedelta(days=round(share * (last - first).days))
+        case Categories(values=values):
+            return values[round(share * (len(values) - 1))]
+    raise TypeError(type(column).__name__)
 
 
 def _day(value: datetime.date) -> datetime.date:

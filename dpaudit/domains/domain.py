@@ -302,7 +302,13 @@ def _checked_pair(given: Any) -> tuple[float, float]:
         low, high = given
     except (TypeError, ValueError):
         raise InvalidArgument("bounds", given, expected) from None
-    low, high = check.real("bounds", low), check.real("bounds", high)
+    low, high = _exact(low), _exact(high)
     if not low <= high:
         raise InvalidArgument("bounds", given, expected)
     return low, high
+
+
+def _exact(bound: Any) -> float:
+    """Return a bound as a double, or as the integer that it is where no double is the same."""
+    number = check.real("bounds", bound)
+    return bound if number != bound and isinstance(bound, int) else number

@@ -9,17 +9,28 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from dpaudit.domains.columns import Booleans, Categories, Column, Dates, Integers, Numbers
+from dpaudit.domains.columns import (
+    Booleans,
+    Categories,
+    Column,
+    Dates,
+    Integers,
+    Numbers,
+    holds,
+)
+from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.neighbours.cells import value_key
 from dpaudit.neighbours.records import Ends, records_of
 
 Record = tuple[Any, ...]
 Unit = tuple[Record, ...]
+_EXACT = 2**53  # doubles hold all integers up to here
 USER = "user"  # the column that says whose a record is, unless a relation names another
 
 
@@ -51,6 +62,12 @@ class Start:
     def is_of_bounds(self) -> bool:
         """Whether somebody says of every column what it may hold."""
         return all(self.is_stated)
+
+    @cached_property
+    def keys(self) -> tuple[frozenset[Any], ...]:
+        """What the records hold in each column, by their keys."""
+        rows = [record for unit in self.units for record in unit]
+        return tuple(frozenset(map(value_key, cells)) for cells in zip(*rows, strict=True))
 
 
 @dataclass(frozen=True)
@@ -85,6 +102,15 @@ class Layout:
     further: tuple[tuple[Unit, ...], ...] = ()
     beside: Callable[[Sequence[Unit], int], Sequence[Unit]] | None = None
 
+    def holds(self, record: Record) -> bool:
+        """Return whether a record is one of the domain: every cell, and its length."""
+        if len(record) != len(self.columns):
+            return False
+        columns = zip(self.columns, record, strict=True)
+        if not all(holds(column, cell) for column, cell in columns):
+            return False
+        return self.norm is None or math.hypot(*map(float, record[: self.labels])) <= self.norm
+
     def allowed(self, record: Record) -> Record:
         """Return a record of at most the largest length: a longer one is made shorter."""
         if self.norm is None:
@@ -99,6 +125,17 @@ class Layout:
             scale = math.nextafter(scale, 0.0)
         return (*(scale * one for one in numbers), *record[len(features) :])
 
+    def with_cell(self, record: Record, place: int, cell: Any) -> Record:
+        """Return a record with another cell, nearer to 0 where it were longer than it may be."""
+        made = (*record[:place], cell, *record[place + 1 :])
+        if self.norm is None or place == self.labels or self.holds(made):
+            return made
+        rest = math.hypot(*map(float, (*record[:place], 0.0, *record[place + 1 :])[: self.labels]))
+        room = math.copysign(math.sqrt(max(self.norm**2 - rest**2, 0.0)), cell)
+        while room and not self.holds((*record[:place], room, *record[place + 1 :])):
+            room = math.nextafter(room, 0.0)
+        return (*record[:place], room, *record[place + 1 :])
+
 
 def _records(units: Sequence[Unit]) -> list[Record]:
     return list(chain.from_iterable(units))
@@ -109,9 +146,20 @@ def are_whole(columns: Sequence[Column]) -> bool:
     return all(type(one) in (Integers, Booleans) and not one.missing for one in columns)
 
 
+def _dtype_of(columns: Sequence[Column]) -> Any:
+    """Return the type of an array: doubles where values may be missing, of integers as well."""
+    if are_whole(columns):
+        return np.int64
+    whole = [one for one in columns if isinstance(one, Integers)]
+    if any(max(-one.low, one.high) > _EXACT for one in whole):
+        given = Shown("integers beyond 2**53, some of which may be missing")
+        raise InvalidArgument("bounds", given, "integers that doubles hold, in an array with gaps")
+    return np.float64
+
+
 def values(column: Column, kind: str) -> Layout:
     """Return the layout of a list or an array of single values, or of one value alone."""
-    dtype = np.int64 if isinstance(column, Integers) and not column.missing else np.float64
+    dtype = _dtype_of((column,)) if kind == "array" else None
 
     def build(units: Sequence[Unit]) -> Any:
         found = [record[0] for record in _records(units)]
@@ -124,7 +172,7 @@ def values(column: Column, kind: str) -> Layout:
 
 def matrix(columns: Sequence[Column], norm: float | None) -> Layout:
     """Return the layout of an array whose rows are records."""
-    dtype = np.int64 if are_whole(columns) else np.float64
+    dtype = _dtype_of(columns)
 
     def build(units: Sequence[Unit]) -> Any:
         found = _records(units)

@@ -28,7 +28,7 @@ class Rows:
     """Records as lists of cells, and what makes a dataset of them again.
 
     To make it takes where each record was before, too: labels of rows stay with their records.
-    ``ends`` are the least and the greatest number that the type of a column holds, if it has one.
+    ``types`` are those of the columns that numpy or pandas has, None of any others.
     """
 
     rows: list[list[Any]]
@@ -36,7 +36,24 @@ class Rows:
     numeric: tuple[bool, ...]
     names: tuple[Any, ...]
     labels: int | None = None
-    ends: tuple[Ends | None, ...] = ()
+    types: tuple[Any, ...] = ()
+
+    @property
+    def ends(self) -> tuple[Ends | None, ...]:
+        """The least and the greatest number that the type of each column holds, if it has one."""
+        return tuple(map(_ends_of, self.types))
+
+    def stored(self, place: int, number: float, inwards: float) -> float:
+        """Return a number as a column holds it, or the next one inwards where it holds none such.
+
+        Of integers all are as they are, and doubles too.
+        """
+        of = _numpy_type(self.types[place])
+        if of is None or of.kind != "f":
+            return number
+        near = of.type(number)
+        is_beyond = float(near) < number if inwards > 0 else float(near) > number
+        return float(np.nextafter(near, of.type(inwards))) if is_beyond else float(near)
 
 
 def records_of(dataset: Any) -> Rows:
@@ -54,7 +71,7 @@ def records_of(dataset: Any) -> Rows:
             (*inner.numeric, False),
             names,
             len(names) - 1,
-            (*inner.ends, None),
+            (*inner.types, None),
         )
     if hasattr(dataset, "iloc") and hasattr(dataset, "columns") and len(dataset):
         return _of_frame(dataset)
@@ -76,7 +93,7 @@ def _of_frame(frame: Any) -> Rows:
         return made.set_axis(frame.columns, axis="columns")
 
     rows = frame.to_numpy(dtype=object).tolist()
-    return Rows(rows, again, numeric, tuple(frame.columns), ends=tuple(map(_ends_of, dtypes)))
+    return Rows(rows, again, numeric, tuple(frame.columns), types=tuple(dtypes))
 
 
 def _typed(values: list[Any], dtype: Any) -> Any:
@@ -120,8 +137,8 @@ def _of_array(array: np.ndarray[Any, Any]) -> Rows:
         made = _array(rows, array.dtype)
         return made.reshape(len(rows), *array.shape[1:])
 
-    ends = (_ends_of(array.dtype),) * flat.shape[1]
-    return Rows(flat.tolist(), again, numeric, tuple(range(flat.shape[1])), ends=ends)
+    types = (array.dtype,) * flat.shape[1]
+    return Rows(flat.tolist(), again, numeric, tuple(range(flat.shape[1])), types=types)
 
 
 def _array(values: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
@@ -141,16 +158,16 @@ def _of_list(records: list[Any]) -> Rows:
             lambda given, places: [_record(names, row) for row in given],
             _numeric_columns(rows),
             names,
-            ends=(None,) * len(names),
+            types=(None,) * len(names),
         )
     sizes = {len(one) if type(one) is tuple else 0 for one in records}
     if len(sizes) == 1 and (size := sizes.pop()):
         rows = [list(one) for one in records]
         again = lambda given, places: [tuple(row) for row in given]  # noqa: E731
-        return Rows(rows, again, _numeric_columns(rows), tuple(range(size)), ends=(None,) * size)
+        return Rows(rows, again, _numeric_columns(rows), tuple(range(size)), types=(None,) * size)
     rows = [[one] for one in records]
     one = lambda given, places: [row[0] for row in given]  # noqa: E731
-    return Rows(rows, one, _numeric_columns(rows), ("value",), ends=(None,))
+    return Rows(rows, one, _numeric_columns(rows), ("value",), types=(None,))
 
 
 class _Absent(Enum):
@@ -191,11 +208,17 @@ def _finite(value: Any) -> bool:
 
 def _ends_of(dtype: Any) -> Ends | None:
     """Return the least and the greatest number of a type of numpy or of pandas."""
-    of = getattr(dtype, "numpy_dtype", dtype)
-    if not isinstance(of, np.dtype) or of.kind not in "iuf":
+    of = _numpy_type(dtype)
+    if of is None or of.kind not in "iuf":
         return None
-    info: Any = np.finfo(of) if of.kind == "f" else np.iinfo(of)
-    return float(info.min), float(info.max)
+    if of.kind == "f":
+        return float(np.finfo(of).min), float(np.finfo(of).max)
+    return np.iinfo(of).min, np.iinfo(of).max
+
+
+def _numpy_type(dtype: Any) -> np.dtype[Any] | None:
+    of = getattr(dtype, "numpy_dtype", dtype)
+    return of if isinstance(of, np.dtype) else None
 
 
 def _is_number(dtype: Any) -> bool:

@@ -181,6 +181,8 @@ class HuntApart:
 
     def _look(self, place: Place) -> SeenApart | None:
         """Look at a pair; return None of one that is none."""
+        if not self.space.allows(place):
+            return None
         build = self.space.layout.build
         try:
             dataset, neighbour = build(place.units), build(place.neighbour)
@@ -327,7 +329,10 @@ class _Numbers:
     def _random(self, count: int) -> Point:
         low, high = self._ends(count)
         shares = self.rng.random(len(low))
-        return tuple(a + (b - a) * s for a, b, s in zip(low, high, shares.tolist(), strict=True))
+        return tuple(
+            min(max(a + (b - a) * s, a), b)
+            for a, b, s in zip(low, high, shares.tolist(), strict=True)
+        )
 
     def _ways(self, count: int, point: Point) -> Iterator[Point]:
         """Yield directions inwards from a point: all numbers, one alone, some against others."""

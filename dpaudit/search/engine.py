@@ -197,8 +197,10 @@ class Hunt:
         return max(_LEAST, min(self.shows.most, self.shows.runs + int(seconds / max(pace, 1e-9))))
 
     def judge(self, place: Place) -> Shown:
-        """Return what a pair shows; one that cannot be made shows nothing."""
+        """Return what a pair shows: nothing, if it cannot be made or is not of the domain."""
         key = key_of(place)
+        if key not in self.seen and not self.space.allows(place):
+            return NOTHING
         if key not in self.seen:
             self.seen[key] = self._judged(place)
             if self.seen[key].size:

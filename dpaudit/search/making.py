@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
 from itertools import chain, islice, zip_longest
 from typing import Any
 
 from numpy.random import Generator
 
-from dpaudit.domains.columns import Categories, Column, Dates, Integers, Numbers
+from dpaudit.domains.columns import Categories, Column, Dates, Integers, Numbers, value_at
 from dpaudit.domains.layouts import Record, Unit
 from dpaudit.neighbours.cells import value_key
 from dpaudit.search.space import Place, Space
@@ -164,15 +163,8 @@ def _at(space: Space, share: float) -> Unit:
 
 
 def _cell(column: Column, values: Sequence[Any], share: float) -> Any:
-    match column:
-        case Numbers(low=low, high=high):
-            return low + share * (high - low)
-        case Integers(low=low, high=high):
-            return low + round(share * (high - low))
-        case Dates(first=first, last=last):
-            return first + timedelta(days=round(share * (last - first).days))
-        case Categories(values=held):
-            values = held
+    if isinstance(column, Numbers | Integers | Dates | Categories):
+        return value_at(column, share)
     return values[round(share * (len(values) - 1))]
 
 

@@ -163,7 +163,9 @@ def _simpler_cells(cell: Any, column: Column, simplest: Any) -> Iterator[Any]:
         return
     if cell in (column.low, column.high):
         return
-    yield from (type(cell)(column.low), type(cell)(column.high))
+    for end in (column.low, column.high):
+        alike = type(cell)(end)
+        yield alike if alike == end else end
     for digits in _DIGITS:
         near = type(cell)(round(cell, digits))
         if near == cell:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -146,10 +147,7 @@ class Space:
             return
         name = self.relation.name
         for other in others:
-            if name in _WHOLE:
-                made = other
-            else:
-                made = self._with_one_cell(unit, other)
+            made = other if name in _WHOLE else self._with_one_cell(unit, other)
             if value_key(made) != value_key(unit):
                 yield made
 
@@ -163,7 +161,7 @@ class Space:
         (record,), (there,) = unit, other
         for n in self.columns:
             if value_key(record[n]) != value_key(there[n]):
-                return ((*record[:n], there[n], *record[n + 1 :]),)
+                return (self.layout.with_cell(record, n, there[n]),)
         return unit
 
     def neighbour(self, place: Place) -> Any:
@@ -173,8 +171,55 @@ class Space:
         without = place.place if place.new is None else None
         return self.layout.build(place.neighbour, without)
 
+    def allows(self, place: Place) -> bool:
+        """Return whether both datasets of a pair are of the domain."""
+        new = () if place.new is None else (place.new,)
+        units = {id(unit): unit for unit in (*place.units, *new)}
+        return self._are_as_many(place) and all(
+            self._holds(unit) for key, unit in units.items() if key not in self._given
+        )
+
+    @cached_property
+    def _given(self) -> frozenset[int]:
+        """The units of datasets that were held to the domain when they were read."""
+        return frozenset(id(unit) for units in self.starts for unit in units)
+
+    def _are_as_many(self, place: Place) -> bool:
+        """Return whether a pair has as many units, or records, as there may be on both sides."""
+        low, high = self.sizes
+        if isinstance(self.relation, Metric):
+            return all(low <= len(unit) <= high for unit in (*place.units, place.new or ()))
+        more = len(place.units)
+        if place.new is None and low == high:  # a dataset, and one of a record more or fewer
+            return more in (low, low + 1)
+        return low <= more - (place.new is None) and more <= high
+
+    def _holds(self, unit: Unit) -> bool:
+        """Return whether a unit is one of the domain: what a given dataset holds is."""
+        if len(unit) > self.most_of_unit and not isinstance(self.relation, Metric):
+            return False
+        return all(self.layout.holds(record) or self._is_seen(record) for record in unit)
+
+    def _is_seen(self, record: Record) -> bool:
+        """Return whether the dataset beside which pairs are made holds all that is beyond."""
+        start = self.layout.start
+        return start is not None and all(
+            holds(column, cell) or (not is_stated and value_key(cell) in known)
+            for column, cell, is_stated, known in zip(
+                self.layout.columns, record, start.is_stated, start.keys, strict=True
+            )
+        )
+
     def pair(self, place: Place) -> Pair[Any]:
-        """Return the two datasets of a pair, which checks itself."""
+        """Return the two datasets of a pair, which checks itself.
+
+        Raises
+        ------
+        InvalidArgument
+            They are not of the domain, or no neighbours.
+        """
+        if not self.allows(place):
+            raise InvalidArgument("pair", Shown("one beyond the domain"), "two datasets of it")
         return Pair(self.layout.build(place.units), self.neighbour(place), self.relation)
 
     def oriented(self, place: Place) -> Pair[Any]:

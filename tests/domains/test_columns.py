@@ -51,7 +51,7 @@ def test_what_may_be_missing_may_be_none_or_nan():
     ("make", "name"),
     [
         (lambda: Integers(low=2, high=1), "high"),
-        (lambda: Integers(low=-(2**53) - 1), "low"),
+        (lambda: Integers(low=-(2**63) - 1), "low"),
         (lambda: Integers(low=0.5, high=1), "low"),
         (lambda: Numbers(low=2, high=1), "low"),
         (lambda: Numbers(low=-1.5e308, high=1.5e308), "low"),

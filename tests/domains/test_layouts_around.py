@@ -153,11 +153,13 @@ def test_numbers_go_ten_or_a_hundred_times_as_far_as_their_sign_and_type_allow(
         (2, 2, True, Integers(low=2, high=2)),
         (0.25, 0.75, True, Numbers(low=0.25, high=0.75)),
         (0, 2**53, True, Integers(low=0, high=2**53)),
-        (0, 2**53 + 2, True, Numbers(low=0, high=2.0**53 + 2)),
-        (-(2**53) - 2, 0, True, Numbers(low=-(2.0**53) - 2, high=0)),
+        (0, 2**53 + 3, True, Integers(low=0, high=2**53 + 3)),
+        (0, 2**63 - 1, True, Integers(low=0, high=2**63 - 1)),
+        (0, 2**63, True, Numbers(low=0, high=2.0**63)),
+        (-(2**63) - 1, 0, True, Numbers(low=-(2.0**63), high=0)),
     ],
 )
-def test_whole_numbers_are_integers_where_doubles_hold_them_all(low, high, whole, column):
+def test_whole_numbers_are_integers_where_64_bits_hold_them_all(low, high, whole, column):
     assert around._of_numbers(low, high, whole, False) == column
 
 
