@@ -1,7 +1,8 @@
 """Whether code is plain numpy: what it returns follows from its arguments and keeps nothing.
 
 Only what is listed here may occur, in the code itself and in functions that it calls: other code
-may count its calls, read a clock or change a module, and one run says nothing of the next.
+may count its calls, read a clock or change a module, and one run says nothing of the next. Memory
+that nobody wrote yet (`numpy.empty`) may hold what an earlier call left there.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _BUILTINS = frozenset(
 _ATTRIBUTES = frozenset(
     """
     T abs all any append arange array asarray astype clip concatenate copy cos cumsum diag dot e
-    empty exp expm1 extend eye float64 full full_like hstack hypot identity inf insert inv items
+    exp expm1 extend eye float64 full full_like hstack hypot identity inf insert inv items
     keys laplace linalg log log1p log2 logspace linspace matmul max maximum mean min minimum ndim
     newaxis norm normal ones ones_like outer pi pop prod ravel reshape round shape sign sin size
     solve sqrt square stack standard_normal std sum tanh trace transpose values var vstack where

@@ -163,6 +163,10 @@ def of_global_state(data, rng):
     return data.mean(axis=0) + rng.standard_normal(3) + 0 * np.random.random()  # noqa: NPY002
 
 
+def of_old_memory(data, rng):
+    return data.mean(axis=0) + rng.standard_normal(3) + 0 * np.empty(3)
+
+
 def closing_over(held):
     return lambda data, rng: data.mean(axis=0) + rng.standard_normal(3) + held[0]
 
@@ -171,7 +175,7 @@ def closing_over(held):
     "function",
     [
         counted, noted, of_its_own, clocked, kept_in_default, through_a_class, through_another,
-        changed_global, imports, reads_dictionary, of_global_state, closing_over([0.0]),
+        changed_global, imports, reads_dictionary, of_global_state, of_old_memory, closing_over([0.0]),
         functools.lru_cache(descent), functools.partial(descent),
     ],
 )  # fmt: skip
