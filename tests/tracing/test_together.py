@@ -175,8 +175,8 @@ def closing_over(held):
     "function",
     [
         counted, noted, of_its_own, clocked, kept_in_default, through_a_class, through_another,
-        changed_global, imports, reads_dictionary, of_global_state, of_old_memory, closing_over([0.0]),
-        functools.lru_cache(descent), functools.partial(descent),
+        changed_global, imports, reads_dictionary, of_global_state, of_old_memory,
+        closing_over([0.0]), functools.lru_cache(descent), functools.partial(descent),
     ],
 )  # fmt: skip
 def test_code_that_may_keep_something_goes_alone(function):
