@@ -7,6 +7,7 @@ both sides, if it is drawn alike on both.
 
 from __future__ import annotations
 
+import operator
 import pickle
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -22,8 +23,10 @@ from dpaudit.tracing.located import Exponential, WholeNoise
 from dpaudit.tracing.pending import (
     Pending,
     Source,
+    apply_plain,
     is_number,
     numbers,
+    operates_plainly,
     plainly,
     spread_out,
     whole,
@@ -32,7 +35,8 @@ from dpaudit.tracing.pending import (
 if TYPE_CHECKING:
     from dpaudit.tracing.draws import LawState
 
-_MOST_OPTIONS = 4096
+_MOST_OPTIONS, _MOST_APART = 4096, 64
+_LEAST_DIGITS = 15.0  # of uniform draws that are made widely: how near 0 or 1 they come
 _EXACT = 2.0**53  # whole numbers up to here are doubles
 
 
@@ -45,13 +49,25 @@ class Choosing(Pending):
         As of noise.
     options, chances
         Shape ``(*shape, k)``: what an entry may be, and how likely.
+    of_python
+        What type of Python's numbers it stands for, if it does for one.
     """
 
     def __init__(
-        self, state: LawState, sources: Sequence[Source], options: Array, chances: Array
+        self,
+        state: LawState,
+        sources: Sequence[Source],
+        options: Array,
+        chances: Array,
+        of_python: type | None = None,
     ) -> None:
         super().__init__(state, sources)
-        self._options, self._chances = options, chances
+        self._options, self._chances, self._of_python = options, chances, of_python
+
+    @property
+    def is_plain_number(self) -> bool:
+        """Whether it stands for a number of Python, and for none of numpy."""
+        return self._of_python is not None
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -60,30 +76,55 @@ class Choosing(Pending):
 
     def decide(self) -> Any:
         """Return which options are chosen."""
-        return self._decided(self._options, self._chances, self._sources)
+        return self._decided(self._options, self._chances, self._sources, self._of_python)
 
-    def _decided(self, options: Array, chances: Array, sources: Sequence[Source]) -> Any:
+    def _decided(
+        self, options: Array, chances: Array, sources: Sequence[Source], of_python: type | None
+    ) -> Any:
         law = Chances(options.astype(float), chances)
-        return self._state.decide("choice", sources, law).astype(options.dtype)[()]
+        found = self._state.decide("choice", sources, law).astype(options.dtype)[()]
+        return found if of_python is None else of_python(found)
 
     def combine(self, ufunc: Any, inputs: tuple[Any, ...]) -> Any:
         """Return what becomes of every option: it is decided, unless it is scaled by a number."""
         others = [one for one in inputs if one is not self]
         if any(isinstance(one, Pending) for one in others) or len(others) + 1 < len(inputs):
             return apply_decided(ufunc, inputs)
+        if self._of_python is not None:
+            return self._combine_one(ufunc, inputs)
         shape = np.broadcast_shapes(self.shape, *map(np.shape, others))
         sources = self.broadcast(shape)
         wide = [
             np.broadcast_to(self._options, (*shape, self._options.shape[-1]))
             if one is self
+            else one  # the type of what it meets is its own
+            if type(one) in (bool, int, float)
             else np.asarray(one)[..., None]
             for one in inputs
         ]
         options = ufunc(*wide)
         chances = np.broadcast_to(self._chances, (*shape, self._chances.shape[-1]))
         if ufunc in (np.add, np.subtract):
-            return self._decided(options, chances, sources)
+            return self._decided(options, chances, sources, None)
         return Choosing(self._state, sources, options, chances)
+
+    def _combine_one(self, ufunc: Any, inputs: tuple[Any, ...]) -> Any:
+        """Return what becomes of a number of Python: each option goes the way that it would go."""
+        assert self._of_python is not None
+        numbers, apply = self._options.tolist(), _PLAINLY[ufunc] if operates_plainly() else ufunc
+        if len(numbers) > _MOST_APART or any(np.ndim(one) for one in inputs if one is not self):
+            return apply_decided(ufunc, inputs)
+        found = [
+            apply(*(self._of_python(number) if one is self else one for one in inputs))
+            for number in numbers
+        ]
+        if len({type(one) for one in found}) > 1:
+            return apply_decided(ufunc, inputs)
+        of_python = type(found[0]) if type(found[0]) in (bool, int, float) else None
+        given = np.array(found), self._chances
+        if ufunc in (np.add, np.subtract):
+            return self._decided(*given, self._sources, of_python)
+        return Choosing(self._state, self._sources, *given, of_python)
 
     def part(self, key: Any) -> Choosing:
         """Return some entries."""
@@ -92,9 +133,19 @@ class Choosing(Pending):
         return Choosing(self._state, self._picked(key), *chosen)
 
 
+_PLAINLY: dict[Any, Callable[..., Any]] = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.true_divide: operator.truediv,
+    np.negative: operator.neg,
+    np.positive: operator.pos,
+}
+
+
 def apply_decided(ufunc: Any, inputs: tuple[Any, ...]) -> Any:
     """Return an operation on what is decided."""
-    return ufunc(*(one.plain() if isinstance(one, Pending) else one for one in inputs))
+    return apply_plain(ufunc, inputs, {})
 
 
 class Uniform(Pending):
@@ -131,7 +182,10 @@ class Uniform(Pending):
         """Return the draws: both sides share those on (0, 1)."""
         if self._first is not self:
             return self._from_first(self._first.plain())
-        drawn = Drawn(lambda rng: rng.random(self.shape), b"uniform", self.shape)
+        shape = self.shape
+        drawn = Drawn(
+            lambda rng: rng.random(shape), b"uniform", shape, lambda rng: _wide_uniform(rng, shape)
+        )
         found = self._state.decide("public", self._sources, drawn)
         return found if found.ndim else float(found)
 
@@ -174,7 +228,8 @@ class Uniform(Pending):
         is_true = below if _BELOW[ufunc] != swapped else 1 - below
         chances = np.stack([1 - is_true, is_true], axis=-1)
         options = np.broadcast_to(np.array([False, True]), chances.shape)
-        return Choosing(self._state, self._sources, options, chances)
+        of_python = bool if operates_plainly() else None
+        return Choosing(self._state, self._sources, options, chances, of_python)
 
     def combine(self, ufunc: Any, inputs: tuple[Any, ...]) -> Any:
         """Return scaled and moved draws."""
@@ -209,6 +264,12 @@ def uniform_draws(
     return Uniform(state, sources, np.asarray(offset), np.asarray(factor), first)
 
 
+def _wide_uniform(rng: Generator, shape: tuple[int, ...]) -> Array:
+    """Return numbers in (0, 1), most of them near its ends."""
+    near = 10.0 ** -rng.uniform(0.0, _LEAST_DIGITS, shape)
+    return np.where(rng.random(shape) < 0.5, near, 1 - near)
+
+
 _BELOW = {np.less: True, np.less_equal: True, np.greater: False, np.greater_equal: False}
 
 
@@ -236,9 +297,11 @@ class Geometric(Pending):
         """Return the draws: both sides share them."""
         chance = self._chance
         drawn = Drawn(
-            lambda rng: rng.geometric(chance, self.shape), b"geometric" + chance.tobytes(),
+            lambda rng: rng.geometric(chance, self.shape),
+            b"geometric" + chance.tobytes(),
             self.shape,
-        )  # fmt: skip
+            lambda rng: rng.geometric(chance * 10.0 ** -rng.uniform(0.1, 3), self.shape),
+        )
         found = np.rint(self._state.decide("public", self._sources, drawn)).astype(np.int64)
         return found if found.ndim else int(found)
 
@@ -290,7 +353,8 @@ def public_draw(
     if not numeric or found.dtype.kind not in "biuf" or not _are_exact(found):
         raise state.refuse(f"no law is read of draws of {call.name}")
     call.shape = found.shape
-    law = Drawn(draw, f"{call.name} {found.dtype}".encode() + _bytes_of(given), found.shape)
+    given_to = f"{call.name} {found.dtype}".encode() + _bytes_of(given)
+    law = Drawn(draw, given_to, found.shape, draw if call.kind in _EVEN else None)
     value = state.decide("public", whole(call), law)
     if found.dtype.kind in "biu":  # reading values off outputs rounds them
         value = np.rint(value)
@@ -344,9 +408,23 @@ def _choice(state: LawState, call: Call, given: dict[str, Any]) -> Any:
     weights = found.get("p")
     chances = np.full(len(options), 1 / len(options)) if weights is None else np.asarray(weights)
     are_numbers = options.ndim == 1 and options.dtype.kind in "biuf" and _are_exact(options)
-    values = options if are_numbers else np.arange(len(options))
-    chosen = _alike_entries(state, call, values, np.asarray(chances, dtype=float))
+    values = options if are_numbers else _first_alike(options)
+    if values is None:
+        return None
+    of_python = int if not call.shape and np.ndim(found["a"]) == 0 else None
+    chosen = _alike_entries(state, call, values, np.asarray(chances, dtype=float), of_python)
     return chosen if are_numbers else options[chosen.plain()]
+
+
+def _first_alike(options: Array) -> Array | None:
+    """Return of each option the place of the first that is equal; None where that is not known.
+
+    Whoever sees the option cannot tell from which place it is.
+    """
+    if options.dtype.kind not in "biufUSM":
+        return None
+    _, first, which = np.unique(options, axis=0, return_index=True, return_inverse=True)
+    return np.asarray(first[which.ravel()])
 
 
 def _integers(state: LawState, call: Call, given: dict[str, Any]) -> Any:
@@ -361,15 +439,20 @@ def _integers(state: LawState, call: Call, given: dict[str, Any]) -> Any:
         return None
     call.shape = _shape_of(found.get("size"), ())
     options = np.arange(first, last)
-    return _alike_entries(state, call, options, np.full(len(options), 1 / len(options)))
+    of_python = int if not call.shape and call.kind == "randint" else None
+    return _alike_entries(state, call, options, np.full(len(options), 1 / len(options)), of_python)
 
 
-def _alike_entries(state: LawState, call: Call, options: Any, chances: Array) -> Choosing:
+def _alike_entries(
+    state: LawState, call: Call, options: Any, chances: Array, of_python: type | None
+) -> Choosing:
     whole_shape = (*call.shape, len(options))
     wide = np.broadcast_to(options, whole_shape), np.broadcast_to(chances, whole_shape)
-    return Choosing(state, whole(call), *wide)
+    return Choosing(state, whole(call), *wide, of_python)
 
 
+# Primitives all of whose values are equally likely.
+_EVEN = ("permutation", "permuted", "shuffle", "choice", "integers", "randint", "random_sample")
 _READERS: dict[str, Any] = {
     "geometric": _geometric,
     "choice": _choice,

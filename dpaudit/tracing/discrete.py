@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -71,7 +71,7 @@ class Chances:
             np.concatenate([self.options, options]), np.concatenate([self.chances, chances])
         )
 
-    def evened(self) -> Chances:
+    def widened(self, times: float) -> Chances:
         """Return the same possible values, each as likely as the others."""
         possible = (self.chances > 0).astype(float)
         return Chances(self.options, possible / possible.sum(axis=-1, keepdims=True))
@@ -245,6 +245,11 @@ class Stepped:
             return "discrete noise is added to what is no whole number, or has no scale"
         return None
 
+    def widened(self, times: float) -> Stepped:
+        """Return the same centre with noise that is wider, and varies."""
+        scale = np.maximum(-times / np.log(self.ratio), 1.0)
+        return Stepped(self.centre, np.exp(-1 / scale))
+
 
 class DiscreteLaplace:
     """A whole number with discrete Laplace noise, of entries that are independent."""
@@ -360,12 +365,21 @@ def _shifted(logs: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """A draw that is known to be made alike on both sides: how, and what it is given."""
+    """A draw that is known to be made alike on both sides: how, and what it is given.
+
+    ``make_widely`` draws what is possible without regard to how likely it is; None where it is not
+    known what is: then nobody can look for a rare draw that an output hides.
+    """
 
     make: Callable[[Generator], Any]
     given: bytes
     shape: tuple[int, ...]
+    make_widely: Callable[[Generator], Any] | None
     refusal: str | None = None
+
+    def widened(self, times: float) -> Drawn:
+        """Return the draw made widely."""
+        return self if self.make_widely is None else replace(self, make=self.make_widely)
 
 
 class Public:

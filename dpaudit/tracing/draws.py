@@ -15,7 +15,7 @@ from dpaudit._typing import Array
 from dpaudit.freezing import recorder, tracked
 from dpaudit.freezing.tracked import Call
 from dpaudit.tracing.choices import other_draw, other_noise
-from dpaudit.tracing.discrete import KINDS, Chances, Drawn, have_near_misses
+from dpaudit.tracing.discrete import KINDS, Chances, Drawn, Stepped, have_near_misses
 from dpaudit.tracing.located import Noise
 from dpaudit.tracing.pending import NoLaw, Source, numbers, spread_out, whole
 from dpaudit.tracing.steps import LAWS, Law
@@ -67,10 +67,15 @@ class Meeting:
         one, two = self.parameters, other.parameters
         if isinstance(one, Drawn) and one.given != two.given:
             return "what is drawn depends on the data"
+        if isinstance(one, Stepped) and (np.abs(one.centre - two.centre) > _STEPS_APART).any():
+            return "counts of both sides are more than a million apart"
         if isinstance(one, Chances) and (have_near_misses(one, two) or have_near_misses(two, one)):
             return "the data change the last digits of what is chosen"
         return None
 
+
+FAR_OUT = 2.0  # decimal logarithm of the times by which noise is widened at most
+_STEPS_APART = 1e6  # of counts, beyond which no noise of whole numbers is tilted
 
 Meet = Callable[[Meeting], Array]
 
@@ -169,10 +174,13 @@ class LawState(recorder.State):
 
 
 def draw_widely(meeting: Meeting, rng: Generator) -> Array:
-    """Return a value of a meeting, half of the time without regard to how likely choices are."""
+    """Return a value of a meeting, half of the time without regard to how likely it is.
+
+    Choices are even then, and noise is up to a hundred times as wide.
+    """
     parameters = meeting.parameters
-    if isinstance(parameters, Chances) and rng.random() < 0.5:
-        parameters = parameters.evened()
+    if rng.random() < 0.5:
+        parameters = parameters.widened(10.0 ** rng.uniform(0.0, FAR_OUT))
     return meeting.law.draw(parameters, rng)
 
 

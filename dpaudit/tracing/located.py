@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -205,14 +205,21 @@ class WholeNoise(Pending):
 
     def decide(self) -> Any:
         """Return it as a noisy value around 0."""
-        return self._meet(np.zeros(self.shape, dtype=self._whole))
+        return self._meet(self._zero if self.is_plain_number else np.zeros(self.shape, self._whole))
+
+    @property
+    def _zero(self) -> Any:
+        """A number of Python of the kind that it will be."""
+        return self._whole.type(0).item()
 
     def _meet(self, value: Any) -> Any:
         centre = np.asarray(value)
         shape = np.broadcast_shapes(centre.shape, self.shape)
         law = Stepped(spread_out(centre, shape), spread_out(self._ratio, shape))
         found = self._state.decide(self._kind, self.broadcast(shape), law)
-        return found.astype(np.result_type(centre.dtype, self._whole))[()]
+        made = found.astype(np.result_type(centre.dtype, self._whole))[()]
+        is_of_numpy = isinstance(value, np.generic | np.ndarray) or not self.is_plain_number
+        return made if is_of_numpy else made.item()
 
     def combine(self, ufunc: Any, inputs: tuple[Any, ...]) -> Any:
         """Return a noisy value of a sum; noise and its negative have one law."""
@@ -221,10 +228,16 @@ class WholeNoise(Pending):
         others = [one for one in inputs if one is not self]
         if len(others) != 1 or ufunc not in (np.add, np.subtract) or not is_number(others[0]):
             return apply_plain(ufunc, inputs, {})
+        if self.is_plain_number and self._is_narrow(others[0]):
+            return apply_plain(ufunc, inputs, {})
         if ufunc is not np.subtract or inputs[0] is not self:
             return self._meet(others[0])
         value = np.asarray(others[0])  # of the type that the difference has: unsigned ones wrap
         return self._meet(np.negative(value.astype(np.result_type(value, self._whole))))
+
+    def _is_narrow(self, value: Any) -> bool:
+        """Return whether a number of Python takes the type of a value, and wraps where it does."""
+        return np.result_type(value, self._zero) != np.result_type(value, self._whole)
 
     def part(self, key: Any) -> WholeNoise:
         """Return some entries."""
@@ -239,7 +252,8 @@ class Exponential(Noise):
         """Return the draws: both sides share them."""
         kind, factor = self._kind, self._factor
         given = kind.encode() + factor.tobytes()
-        drawn = Drawn(lambda rng: factor * standard_draw(kind, rng, self.shape), given, self.shape)
+        draw: Callable[[Any], Any] = lambda rng: factor * standard_draw(kind, rng, self.shape)  # noqa: E731
+        drawn = Drawn(draw, given, self.shape, lambda rng: draw(rng) * 10.0 ** rng.uniform(0, 2))
         found = self._state.decide("public", self._sources, drawn)
         return found if found.ndim else float(found)
 

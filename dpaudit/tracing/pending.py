@@ -3,16 +3,23 @@
 Sums, scaled noise and parts are noise again. Where it is added to a value, that is a noisy value.
 Whatever else is done to it looks at it by itself: then it is decided as a noisy value whose centre
 is 0 on both sides, and from there on it is the number that it is.
+
+A primitive without a size returns a plain number of Python, and operators between such numbers are
+Python's: ``True + True`` is 2, where numpy's booleans make it True.
 """
 
 from __future__ import annotations
 
+import operator
+import threading
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from dpaudit._typing import Array
 from dpaudit.freezing.tracked import Call
@@ -81,6 +88,11 @@ class Pending(Unmet):
     def is_decided(self) -> bool:
         """Whether it was looked at before."""
         return self._value is not None
+
+    @property
+    def is_plain_number(self) -> bool:
+        """Whether it stands for a number of Python, and for none of numpy."""
+        return bool(self._sources) and all(call.shape == () for call, _ in self._sources)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -213,7 +225,62 @@ def plainly(value: Any) -> Any:
 
 def apply_plain(function: Any, args: Any, options: dict[str, Any]) -> Any:
     """Return what a function gives whose arguments are decided."""
-    return function(*plainly(tuple(args)), **plainly(dict(options)))
+    given = plainly(tuple(args))
+    if of_python := _of_python(given):
+        return of_python(*given)
+    return function(*given, **plainly(dict(options)))
+
+
+_CODE = threading.local()  # the operator of Python that code applies, if it applies one
+
+
+def _of_python(given: tuple[Any, ...]) -> Callable[..., Any] | None:
+    """Return the operator of Python that code applies to these, None if it applies none of it."""
+    found: Callable[..., Any] | None = getattr(_CODE, "operator", None)
+    return found if found is not None and all(map(is_plain_number, given)) else None
+
+
+def operates_plainly() -> bool:
+    """Return whether code applies an operator of Python to numbers of Python."""
+    return getattr(_CODE, "operator", None) is not None
+
+
+def is_plain_number(value: Any) -> bool:
+    """Return whether a value is, or stands for, a number of Python."""
+    if isinstance(value, Pending):
+        return value.is_plain_number
+    return type(value) in (bool, int, float)
+
+
+@contextmanager
+def _operating(of_python: Callable[..., Any]) -> Iterator[None]:
+    before = getattr(_CODE, "operator", None)
+    _CODE.operator = of_python
+    try:
+        yield
+    finally:
+        _CODE.operator = before
+
+
+def _operator_method(name: str, of_python: Callable[..., Any]) -> Callable[..., Any]:
+    of_numpy = getattr(NDArrayOperatorsMixin, name)
+
+    def method(self: Pending, *other: Any) -> Any:
+        if not all(map(is_plain_number, (self, *other))):
+            return of_numpy(self, *other)
+        with _operating(of_python):
+            return of_numpy(self, *other)
+
+    return method
+
+
+_BINARY = "add sub mul truediv floordiv mod pow lshift rshift and or xor".split()
+_COMPARED, _UNARY = "lt le eq ne gt ge".split(), "neg pos abs invert".split()
+for _name in (*_BINARY, *_COMPARED, *_UNARY):
+    _given = getattr(operator, f"__{_name}__")
+    setattr(Pending, f"__{_name}__", _operator_method(f"__{_name}__", _given))
+    if _name in _BINARY:
+        setattr(Pending, f"__r{_name}__", _operator_method(f"__r{_name}__", _given))
 
 
 def is_number(value: Any) -> bool:

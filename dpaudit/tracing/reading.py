@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -35,6 +35,7 @@ from dpaudit.tracing.runs import (
 )
 
 _Called: TypeAlias = "AnyCalls | _Two"
+_Draw: TypeAlias = Callable[[Meeting, Generator], Array]
 _LONGEST = 100_000  # noisy numbers of a run
 _CONFIRMING = 50  # further runs that show whether outputs tell noisy values
 _COMPARED = 150  # outputs of calls that are watched, and of others, of each dataset
@@ -92,7 +93,7 @@ def _read_watched(
         return further
     runs += further
     read_off = _read_off(runs) if further else read_off
-    confirming = _runs(calling, pair, rng, located, _CONFIRMING)
+    confirming = _runs(calling, pair, rng, located, _CONFIRMING, draw_widely)
     if isinstance(confirming, NoLawFound):
         return confirming
     runs += confirming
@@ -134,12 +135,17 @@ def _why_dependent(calling: AnyCalls, pair: Pair[Any], rng: Generator) -> NoLawF
 
 
 def _runs(
-    calling: AnyCalls, pair: Pair[Any], rng: Generator, located: Sequence[bool], count: int
+    calling: AnyCalls,
+    pair: Pair[Any],
+    rng: Generator,
+    located: Sequence[bool],
+    count: int,
+    draw: _Draw = draw_value,
 ) -> list[_Learned] | NoLawFound:
     """Return some runs on both sides, or why one has no law."""
     runs = list[_Learned]()
     while len(runs) < count:
-        run = _learning_run(calling, pair, rng, located)
+        run = _learning_run(calling, pair, rng, located, draw)
         if isinstance(run, NoLawFound):
             return run
         runs.append(run)
@@ -167,6 +173,9 @@ def _law_of(calling: AnyCalls, runs: Sequence[_Learned], read_off: ReadOff) -> T
     """Return the law of runs, None where nothing of it can be checked."""
     keys, profile = _profile([(one.own, one.other) for one in runs])
     if all(kind == "public" for kind, _, _ in keys):
+        return None
+    drawn = [m.parameters for one in runs for m in one.own.meetings if m.kind == "public"]
+    if any(one.make_widely is None for one in drawn):
         return None
     return TracedLaw(calling, runs[0].keys, tuple(runs[0].own.located), read_off, profile)
 
@@ -215,13 +224,17 @@ class _Learned(NamedTuple):
 
 
 def _learning_run(
-    calling: _Called, pair: Pair[Any], rng: Generator, located: Sequence[bool]
+    calling: _Called,
+    pair: Pair[Any],
+    rng: Generator,
+    located: Sequence[bool],
+    draw: _Draw = draw_value,
 ) -> _Learned | NoLawFound:
     """Return two runs, whose noisy values follow the law of either dataset in turn."""
     drawn = list[Array]()
 
     def decide(own: Meeting, other: Meeting) -> Array:
-        drawn.append(draw_widely(own if rng.random() < 0.5 else other, rng))
+        drawn.append(draw(own if rng.random() < 0.5 else other, rng))
         return drawn[-1]
 
     data = pair.dataset, pair.neighbour

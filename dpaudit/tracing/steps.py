@@ -99,6 +99,10 @@ class Located(NamedTuple):
             return None
         return "a centre that is no number, or a scale that is not above 0"
 
+    def widened(self, times: float) -> Located:
+        """Return the same centre with wider noise."""
+        return Located(self.centre, self.scale * times)
+
 
 @dataclass(frozen=True)
 class LocatedLaw:
@@ -249,6 +253,10 @@ class Mixed(NamedTuple):
         if np.linalg.cond(self.matrix) > _SINGULAR:
             return "noise of low rank"
         return None
+
+    def widened(self, times: float) -> Mixed:
+        """Return the same centre with wider noise."""
+        return Mixed(self.centre, self.matrix * times)
 
 
 _SINGULAR = 1e6  # condition numbers, beyond which what is solved for is lost in rounding

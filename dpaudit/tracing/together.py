@@ -19,7 +19,7 @@ from dpaudit.errors import MechanismError
 from dpaudit.laws.calling import Calls
 from dpaudit.neighbours import Pair
 from dpaudit.tracing.determined import Outcome, ReadOff
-from dpaudit.tracing.draws import LawState, Meeting
+from dpaudit.tracing.draws import FAR_OUT, LawState, Meeting
 from dpaudit.tracing.lanes import Lanes, joined_lanes, lane_of
 from dpaudit.tracing.lockstep import Trace, run_in_lockstep, trace
 from dpaudit.tracing.pending import NoLaw, Source
@@ -64,6 +64,14 @@ class LanesState(LawState):
 def law_of(meeting: Meeting) -> LocatedLaw:
     """Return the law of a meeting of many lanes."""
     return LAWS[meeting.kind]
+
+
+def _draw_widely(meeting: Meeting, rng: Generator) -> Array:
+    """Return values of a meeting of many lanes, in half of which the noise is far wider."""
+    centre, scale = meeting.parameters
+    apart = (len(centre), *(1,) * (centre.ndim - 1))
+    times = np.where(rng.random(apart) < 0.5, 10.0 ** rng.uniform(0.0, FAR_OUT, apart), 1.0)
+    return law_of(meeting).draw(Located(centre, scale * times), rng)
 
 
 def each_sum(entries: Array) -> Array:
@@ -196,7 +204,7 @@ class Together:
         given, told = self._split(values), list[Array]()
 
         def meet(meeting: Meeting) -> Array:
-            again = law_of(meeting).draw(meeting.parameters, rng)
+            again = _draw_widely(meeting, rng)
             is_known = (len(told) < first).reshape(-1, *(1,) * (again.ndim - 1))
             told.append(np.where(is_known, given[len(told)], again))
             return told[-1]

@@ -129,8 +129,8 @@ def test_a_choice_is_made_as_long_as_another_and_even():
     assert made.chances.tolist() == [[0.25, 0.75], [0.125, 0.875]]
     assert longer.extended(one).chances.tolist() == longer.chances.tolist()
     uneven = Chances(np.array([[0.0, 1.0, 2.0]]), np.array([[0.9, 0.0, 0.1]]))
-    assert uneven.evened().chances.tolist() == [[0.5, 0.0, 0.5]]
-    assert uneven.evened().options.tolist() == [[0.0, 1.0, 2.0]]
+    assert uneven.widened(1.0).chances.tolist() == [[0.5, 0.0, 0.5]]
+    assert uneven.widened(1.0).options.tolist() == [[0.0, 1.0, 2.0]]
 
 
 def test_uniforms_lie_between_the_chances_below_and_at_a_value():
@@ -244,7 +244,7 @@ def test_discrete_noise_needs_a_whole_number_and_a_scale(centre, ratio, fits):
 
 
 def test_a_public_draw_has_no_loss_whatever_it_is():
-    law, own = KINDS["public"], Drawn(lambda rng: rng.random(2), b"", (2,))
+    law, own = KINDS["public"], Drawn(lambda rng: rng.random(2), b"", (2,), None)
     value = law.draw(own, np.random.default_rng(3))
     assert value.tolist() == np.random.default_rng(3).random(2).tolist()
     assert law.settle(value, own) is value
@@ -294,7 +294,7 @@ def test_a_single_choice_and_other_noise_are_not_made_longer():
 
 
 def test_meetings_differ_where_draws_or_last_digits_do():
-    drawn = [Drawn(lambda rng: 0.0, given, ()) for given in (b"1", b"2")]
+    drawn = [Drawn(lambda rng: 0.0, given, (), None) for given in (b"1", b"2")]
     assert meet(drawn[0], "public").differs_from(meet(drawn[0], "public")) is None
     assert meet(drawn[0], "public").differs_from(meet(drawn[1], "public"))
     one, near = chances({0.3: 0.5, 1: 0.5}), chances({0.1 + 0.2: 0.5, 1: 0.5})

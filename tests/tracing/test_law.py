@@ -396,7 +396,7 @@ def leaks_where_rare(data, rng):
     return value if value > -4 else value + data[2] * 1e-3
 
 
-def test_a_law_that_later_runs_break_is_an_error():
+def test_a_law_that_later_runs_break_is_an_error(unseen):
     law = read(leaks_where_rare)
     assert isinstance(law, TracedLaw), law
     with pytest.raises(MechanismError, match="does not hold: data reach the output"):
@@ -409,7 +409,7 @@ def located_where_rare(data, rng):  # the second is noise alone: what stands bes
     return [first, beside + rng.normal(-beside, 1.0)]
 
 
-def test_a_location_that_rare_histories_give_is_never_left_out():
+def test_a_location_that_rare_histories_give_is_never_left_out(unseen):
     law = read(located_where_rare)
     assert isinstance(law, TracedLaw), law
     with pytest.raises(MechanismError, match="given a location that was 0"):

@@ -225,7 +225,7 @@ def hidden_at_times(data, rng):
 
 
 @pytest.mark.parametrize("function", [past_the_noise, hidden_at_times])
-def test_what_a_rare_lane_does_is_refused(function):
+def test_what_a_rare_lane_does_is_refused(function, unseen):
     law = law_of(function)
     with pytest.raises(MechanismError, match="does not hold"):
         law.sample_tilted(PAIR, 0.0, 3000, np.random.default_rng(5))
