@@ -7,8 +7,10 @@ records of one user. It is a tuple of records, and a record is a tuple of cells,
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -117,24 +119,49 @@ class Layout:
             return record
         features = record[: self.labels]
         numbers = [float(one) for one in features]
-        length = math.hypot(*numbers)
-        if length <= self.norm:
+        length, limit = math.hypot(*numbers), _reached(numbers, self.norm)
+        if length <= limit:
             return record
-        scale = self.norm / length
-        while math.hypot(*(scale * one for one in numbers)) > self.norm:
+        scale = limit / length
+        while math.hypot(*(scale * one for one in numbers)) > limit:
             scale = math.nextafter(scale, 0.0)
         return (*(scale * one for one in numbers), *record[len(features) :])
 
     def with_cell(self, record: Record, place: int, cell: Any) -> Record:
         """Return a record with another cell, nearer to 0 where it were longer than it may be."""
         made = (*record[:place], cell, *record[place + 1 :])
-        if self.norm is None or place == self.labels or self.holds(made):
+        numbers = [float(one) for one in made[: self.labels]] if self.norm is not None else []
+        if self.norm is None or place == self.labels:
             return made
-        rest = math.hypot(*map(float, (*record[:place], 0.0, *record[place + 1 :])[: self.labels]))
-        room = math.copysign(math.sqrt(max(self.norm**2 - rest**2, 0.0)), cell)
-        while room and not self.holds((*record[:place], room, *record[place + 1 :])):
-            room = math.nextafter(room, 0.0)
-        return (*record[:place], room, *record[place + 1 :])
+        limit = _reached(numbers, self.norm)
+        if math.hypot(*numbers) <= limit:
+            return made
+        rest = math.hypot(*numbers[:place], *numbers[place + 1 :]) / self.norm
+        left = 2 * limit / self.norm - 1 - rest  # twice as far from the norm, as this is rounded
+        room = self.norm * math.sqrt(max(left * (1 + rest), 0.0))
+        while math.hypot(*numbers[:place], room, *numbers[place + 1 :]) > limit and room:
+            room /= 2
+        return (*record[:place], math.copysign(room, cell), *record[place + 1 :])
+
+
+def _reached(numbers: Sequence[float], norm: float) -> float:
+    """Return how long a record is made at most, so that no order of adding squares finds it longer.
+
+    Squares and sums of doubles are each off by half of a unit in the last place at most.
+    """
+    terms = sum(1 for one in numbers if one)
+    return norm if terms < 2 else norm * (1 - (terms + 2) * sys.float_info.epsilon)
+
+
+def is_short(numbers: Sequence[float], norm: float) -> bool:
+    """Return whether a Euclidean length is at most so large, without rounding.
+
+    Examples
+    --------
+    >>> is_short([3.0, 4.0], 5.0), is_short([3.0, 4.000000000000001], 5.0)
+    (True, False)
+    """
+    return sum(Fraction(one) ** 2 for one in numbers) <= Fraction(norm) ** 2
 
 
 def _records(units: Sequence[Unit]) -> list[Record]:

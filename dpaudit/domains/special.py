@@ -63,13 +63,18 @@ def special_values(column: Column, constants: Sequence[Any] = ()) -> list[Any]:
     found = dict[tuple[str, Any], Any]()
     for value in _values(column, constants):
         found.setdefault((type(value).__name__, value_key(value)), value)
-    return [*found.values(), *_absent(column)]
+    return [*found.values(), *([absent_value(column)] if column.missing else ())]
 
 
-def _absent(column: Column) -> list[Any]:
-    if not column.missing:
-        return []
-    return [math.nan if isinstance(column, Numbers) else None]
+def absent_value(column: Column) -> float | None:
+    """Return what stands for a missing value of a column.
+
+    Examples
+    --------
+    >>> absent_value(Numbers(missing=True)), absent_value(Integers(missing=True))
+    (nan, None)
+    """
+    return math.nan if isinstance(column, Numbers) else None
 
 
 def _values(column: Column, constants: Sequence[Any]) -> Iterator[Any]:

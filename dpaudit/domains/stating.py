@@ -24,13 +24,15 @@ from dpaudit.domains.columns import (
     holds,
 )
 from dpaudit.domains.domain import Domain
-from dpaudit.domains.layouts import Unit, of_user
+from dpaudit.domains.layouts import Layout, Unit, is_short, of_user
+from dpaudit.domains.relations import relation_in, require_one_place, require_records
+from dpaudit.domains.special import absent_value
 from dpaudit.errors import InvalidArgument, Shown
 
 _PLAIN = ("bounds", "records", "integers", "missing", "norm", "labels", "users", "nodes", "form")
 _KINDS = {one.__name__: one for one in (Booleans, Categories, Dates, Integers, Numbers, Texts)}
 _MOST_COLUMNS, _MOST_NODES = 10_000, 1_000
-_SAME = 1e-9  # relative, of the length of a record that was made as long as it may be
+_OTHER_VALUE = "a value that the domain does not allow"
 
 
 def stated_domain(domain: Domain) -> dict[str, Any] | None:
@@ -166,13 +168,56 @@ def dataset_stated(domain: Domain, stated: Any, user: str | None = None) -> Any:
     Traceback (most recent call last):
     dpaudit.errors.InvalidArgument: dataset: got a value that the domain does not allow, ...
     """
-    units = _units(domain, stated)
-    layout = of_user(domain.layout, user if domain.users is not None else None)
-    return layout.build(units)
+    return _layout(domain, user).build(_units(domain, stated, domain.sizes))
 
 
-def _units(domain: Domain, stated: Any) -> list[Unit]:
-    low, high = domain.sizes
+def neighbours_stated(
+    domain: Domain, relation: str, dataset: Any, neighbour: Any, user: str | None = None
+) -> list[Any]:
+    """Return the two datasets of plain units, which are neighbours as a search makes them.
+
+    One unit differs, in its place. Under ``add-remove-record`` the neighbour of a dataset of the
+    domain has a record fewer or more, whatever number the domain says.
+
+    Parameters
+    ----------
+    domain, user
+        As `dataset_stated` takes them.
+    relation
+        Its name, and a distance after ``metric:``; no distance is looked at.
+    dataset, neighbour
+        Units, as `stated_units` returns them.
+
+    Raises
+    ------
+    InvalidArgument
+        They are nothing of the kind, the domain does not allow them, or they are no neighbours
+        that are made in it.
+
+    Examples
+    --------
+    >>> unit = Domain(bounds=(0, 1), records=2)
+    >>> neighbours_stated(unit, "add-remove-record", [[[0.5]], [[1.0]]], [[[1.0]]])
+    [array([0.5, 1. ]), array([1.])]
+    """
+    layout, (low, high) = _layout(domain, user), domain.sizes
+    if relation.partition(":")[0] == "metric":
+        require_records(domain)
+        return [dataset_stated(domain, one, user) for one in (dataset, neighbour)]
+    named = relation_in(domain, relation if user is None else f"{relation}: {user}")
+    beside = (low - 1, high + 1) if named.name == "add-remove-record" else (low, high)
+    sides = [_units(domain, dataset, (low, high)), _units(domain, neighbour, beside)]
+    if domain.nodes is None:  # of graphs a unit is an edge, of which a node has several
+        require_one_place(named, *sides)
+    return [layout.build(one) for one in sides]
+
+
+def _layout(domain: Domain, user: str | None) -> Layout:
+    return of_user(domain.layout, user if domain.users is not None else None)
+
+
+def _units(domain: Domain, stated: Any, sizes: tuple[int, int]) -> list[Unit]:
+    low, high = sizes
     if not isinstance(stated, list) or not low <= len(stated) <= high:
         raise InvalidArgument("dataset", Shown("others"), f"a list of {low} to {high} records")
     most, fewest = domain.users or 1, 0 if domain.users else 1
@@ -190,25 +235,42 @@ def _record(domain: Domain, stated: Any) -> tuple[Any, ...]:
         raise InvalidArgument("dataset", Shown("others"), f"records of {len(columns)}")
     record = tuple(_cell(one, column) for one, column in zip(stated, columns, strict=True))
     if not all(holds(column, one) for one, column in zip(record, columns, strict=True)):
-        given = Shown("a value that the domain does not allow")
-        raise InvalidArgument("dataset", given, "values that it allows")
-    if domain.norm is not None:
-        length = math.hypot(*map(float, record[: domain.layout.labels]))
-        if length > domain.norm * (1 + _SAME):
-            given = Shown("a record that is longer than the domain allows")
-            raise InvalidArgument("dataset", given, f"a length of at most {domain.norm:g}")
+        raise InvalidArgument("dataset", Shown(_OTHER_VALUE), "values that it allows")
+    if domain.norm is not None and not is_short(record[: domain.layout.labels], domain.norm):
+        given = Shown("a record that is longer than the domain allows")
+        raise InvalidArgument("dataset", given, f"a length of at most {domain.norm:g}")
     return record
 
 
 def _cell(stated: Any, column: Column) -> Any:
-    """Return a cell of its column's kind; what is of another is refused by `holds`."""
+    """Return a cell just as a search makes it; what its column does not hold is for `holds`.
+
+    Code tells 1 from 1.0 and True: who writes a file does not choose between them.
+    """
     if stated is None:
-        return math.nan if isinstance(column, Integers | Numbers) else None
+        return absent_value(column)
     if isinstance(column, Dates):
         return _day(stated)
-    kinds = {Booleans: bool, Texts: str, Integers: int | float, Numbers: int | float}
-    expected = kinds.get(type(column), bool | int | float | str)
-    is_number = isinstance(column, Integers | Numbers)
-    if not isinstance(stated, expected) or (is_number and isinstance(stated, bool)):
+    if isinstance(column, Categories):
+        return _category(stated, column)
+    kinds: dict[type[Column], tuple[type, ...]] = {
+        Booleans: (bool,), Texts: (str,), Integers: (int,), Numbers: (int, float),
+    }  # fmt: skip
+    if type(stated) not in kinds.get(type(column), ()):
         raise InvalidArgument("dataset", Shown("a value of another kind"), f"those of {column}")
-    return stated
+    return _double(stated) if isinstance(column, Numbers) else stated
+
+
+def _double(stated: float) -> float:
+    try:
+        return float(stated)  # a JSON of other programs has 1 for 1.0
+    except OverflowError:
+        raise InvalidArgument("dataset", Shown(_OTHER_VALUE), "values that it allows") from None
+
+
+def _category(stated: Any, column: Categories) -> Any:
+    """Return the category that a value is, of the same type: the domain's own."""
+    for one in column.values:
+        if type(one) is type(stated) and one == stated:
+            return one
+    raise InvalidArgument("dataset", Shown(_OTHER_VALUE), "values that it allows")

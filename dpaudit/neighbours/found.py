@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from dpaudit.errors import InvalidArgument, Shown, UnknownName
 from dpaudit.neighbours.cells import (
     are_graphs,
@@ -275,6 +277,26 @@ def difference_in_words(dataset: Any, neighbour: Any) -> str:
     only = max(rows.total() for rows in surplus(found))
     of = max(len(found.dataset), len(found.neighbour))
     return f"the two differ in {only} of {of} records"
+
+
+def keeps_order(dataset: Any, neighbour: Any) -> bool:
+    """Return whether all records but one stand where they stood, as far as records are read.
+
+    Examples
+    --------
+    >>> keeps_order(["a", "b", "c"], ["a", "d", "c"]), keeps_order(["a", "b", "c"], ["b", "c"])
+    (True, True)
+    >>> keeps_order(["a", "b", "c"], ["b", "a", "d"]), keeps_order(["a", "b", "c"], ["c", "b"])
+    (False, False)
+    """
+    found = cells(dataset, neighbour)
+    if found is None:
+        return True
+    longer, shorter = sorted((found.dataset, found.neighbour), key=len, reverse=True)
+    alike = (longer[: len(shorter)] == shorter).all(axis=1)
+    place = len(shorter) if alike.all() else int(np.argmin(alike))
+    rest = shorter[place:] if len(longer) > len(shorter) else shorter[place + 1 :]
+    return np.array_equal(longer[place + 1 :], rest)
 
 
 def is_usual(dataset: Any, neighbour: Any, given: Relation) -> bool:

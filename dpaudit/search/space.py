@@ -12,19 +12,14 @@ from dpaudit.domains.columns import Column, Seen, holds
 from dpaudit.domains.domain import Domain
 from dpaudit.domains.graphs import Frame, by_edge, by_node, frame_beside
 from dpaudit.domains.layouts import USER, Layout, Record, Unit, of_user
+from dpaudit.domains.relations import GRAPH_RELATIONS, REMOVING, WHOLE, relation_in, require_records
 from dpaudit.domains.special import special_values
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.neighbours.cells import value_key
-from dpaudit.neighbours.found import OF_GRAPHS, REPLACE_NODE, Declared, chosen_relation
+from dpaudit.neighbours.found import REPLACE_NODE, Declared
 from dpaudit.neighbours.metrics import Metric
 from dpaudit.neighbours.records import Ends, is_missing, records_of
 from dpaudit.neighbours.tables import Pair, Relation
-
-_OF_GRAPHS = tuple(one.name for one in OF_GRAPHS)
-_WHOLE = ("replace-record", "replace-user", *_OF_GRAPHS)  # any unit may stand in another's place
-_REPLACING = (*_WHOLE, "replace-cell", "replace-label")
-_REMOVING = ("add-remove-record", "add-remove-user")
-RELATIONS = (*_REPLACING, *_REMOVING)
 
 
 class Place(NamedTuple):
@@ -83,12 +78,12 @@ class Space:
     @property
     def removes(self) -> bool:
         """Whether a neighbour lacks a unit, in place of having another one."""
-        return self.relation.name in _REMOVING
+        return self.relation.name in REMOVING
 
     @property
     def is_of_graphs(self) -> bool:
         """Whether datasets are graphs."""
-        return self.relation.name in _OF_GRAPHS
+        return self.relation.name in GRAPH_RELATIONS
 
     @property
     def is_stated(self) -> bool:
@@ -147,7 +142,7 @@ class Space:
             return
         name = self.relation.name
         for other in others:
-            made = other if name in _WHOLE else self._with_one_cell(unit, other)
+            made = other if name in WHOLE else self._with_one_cell(unit, other)
             if value_key(made) != value_key(unit):
                 yield made
 
@@ -266,7 +261,7 @@ def space_of(
     InvalidArgument
         The dataset is not of the domain, or no neighbours can be made under the relation.
     """
-    named = _relation(domain, relation)
+    named = relation_in(domain, relation)
     if (frame := domain.frame) is not None:
         return _space_of_graphs(frame, named, dataset)
     user = named.user if isinstance(named, Declared) else None
@@ -329,9 +324,7 @@ def space_apart(
     InvalidArgument
         The dataset is not of the domain, or its datasets are no sequences of records.
     """
-    for name in ("nodes", "users", "around"):
-        if getattr(domain, name) is not None:
-            raise InvalidArgument(name, Shown("a value"), "nothing, with a distance")
+    require_records(domain)
     layout, starts = domain.layout, [_units(one) for one in domain.examples]
     if dataset is not None:
         starts = [_checked(domain, layout, dataset), *starts]
@@ -348,25 +341,6 @@ def space_apart(
         is_of_records=bool(starts) or domain.of_records,
         plain=_plain(layout, special, written),
     )
-
-
-def _relation(domain: Domain, given: Relation | str) -> Relation:
-    named = chosen_relation(given)
-    if named is None or named.name not in RELATIONS:
-        raise InvalidArgument("relation", given, f"one of {', '.join(RELATIONS)}, with a domain")
-    of_graphs, of_users = named.name in _OF_GRAPHS, named.name.endswith("user")
-    if of_graphs != (domain.frame is not None):
-        expected = f"{' or '.join(_OF_GRAPHS)} for graphs (nodes=), and for nothing else"
-        raise InvalidArgument("relation", named.name, expected)
-    if of_users != (domain.users is not None):
-        expected = (
-            "add-remove-user: user or replace-user: user with a domain that has users=, the most "
-            "records of one, and only with it"
-        )
-        raise InvalidArgument("relation", named.name, expected)
-    if named.name == "replace-label" and domain.layout.labels is None:
-        raise InvalidArgument("relation", named.name, "a domain with labels")
-    return named
 
 
 def _units(dataset: Any) -> tuple[Unit, ...]:

@@ -46,6 +46,11 @@ def sides_of(document: Document) -> list[Any]:
     return _data(document) if made is None else _made(document, made)
 
 
+def is_made(document: Document) -> bool:
+    """Return whether a search made the two datasets of a file: then its relation is no choice."""
+    return _pair(document).get("made") is not None
+
+
 def words_of_domain(document: Document, reader: Reader) -> str:
     """Return what datasets may be, as the file states it of two that it holds; else nothing."""
     made = _pair(document).get("made")
@@ -68,7 +73,7 @@ def _pair(document: Document) -> dict[str, Any]:
 
 def _made(document: Document, stated: Any) -> list[Any]:
     """Return the two datasets that units of a domain stand for."""
-    from dpaudit.domains.stating import dataset_stated, domain_stated
+    from dpaudit.domains.stating import domain_stated, neighbours_stated
 
     user = stated.get("user") if isinstance(stated, dict) else None
     if not isinstance(stated, dict) or stated.keys() != _KEYS:
@@ -76,7 +81,8 @@ def _made(document: Document, stated: Any) -> list[Any]:
     if user is not None and not isinstance(user, str):
         raise document.refused("instance.pair.made.user", user, "the name of a column")
     domain = domain_stated(stated["domain"])
-    return [dataset_stated(domain, stated[side], user) for side in ("dataset", "neighbour")]
+    sides = stated["dataset"], stated["neighbour"]
+    return neighbours_stated(domain, document.relation, *sides, user)
 
 
 def _data(document: Document) -> list[Any]:

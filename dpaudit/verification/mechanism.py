@@ -13,7 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from dpaudit.errors import DataError, Shown, shorten
-from dpaudit.verification.data import pair_of_the_file, sides_of, user_of, words_of_domain
+from dpaudit.verification.data import is_made, pair_of_the_file, sides_of, user_of, words_of_domain
 from dpaudit.verification.document import Document
 from dpaudit.verification.drawn import (
     Clock,
@@ -239,7 +239,7 @@ def _related(document: Document, reader: Reader, dataset: Any, neighbour: Any) -
 
     if reader.relation is not None:
         return found_pair(dataset, neighbour, reader.relation)[0]
-    declared = _part(document, "pair").get("declared")
+    declared = None if is_made(document) else _part(document, "pair").get("declared")
     relation = document.relation if declared is None else f"declared: {declared}"
     if (user := user_of(document)) is not None:
         relation = f"{document.relation}: {user}"
@@ -259,10 +259,20 @@ def _refuse_own_distance(document: Document, relation: str) -> None:
 
 def _chosen_relation(pair: Pair[Any], reader: Reader) -> tuple[str, ...]:
     """Return a reservation where nobody but the file says what makes the two neighbours."""
-    from dpaudit.neighbours.found import declared_words, difference_in_words, is_usual
+    from dpaudit.neighbours.found import (
+        declared_words,
+        difference_in_words,
+        is_usual,
+        keeps_order,
+    )
 
-    if reader.relation is not None or is_usual(pair.dataset, pair.neighbour, pair.relation):
+    if reader.relation is not None:
         return ()
+    if is_usual(pair.dataset, pair.neighbour, pair.relation):
+        if keeps_order(pair.dataset, pair.neighbour):
+            return ()
+        named = f"--relation {pair.relation.name}"
+        return (f"the two hold their records in different orders: {named} says it for who agrees",)
     stated = shorten(declared_words(pair.relation))
     return (
         f"the file says what makes the two neighbours ({stated}), and "

@@ -4,6 +4,7 @@ import dataclasses
 import datetime
 import math
 import pickle
+from fractions import Fraction
 
 import hypothesis.strategies as st
 import networkx
@@ -24,6 +25,7 @@ from dpaudit.domains import (
     domain_of,
 )
 from dpaudit.domains.columns import values_of, varies
+from dpaudit.domains.layouts import is_short
 from dpaudit.domains.special import special_values
 from dpaudit.errors import InvalidArgument
 
@@ -127,9 +129,25 @@ def test_users_have_several_records_each_and_a_graph_the_edges_that_are_there():
 @pytest.mark.parametrize("record", [(3.0, 4.0), (1e300, 1e300), (-1.0, 0.0), (0.0, 0.0)])
 def test_no_record_is_longer_than_the_norm_and_a_short_one_stays(record):
     allowed = Domain(columns=2, norm=0.1).layout.allowed(record)
-    assert math.hypot(*allowed) <= 0.1
+    assert sum(Fraction(one) ** 2 for one in allowed) <= Fraction(0.1) ** 2
+    assert max(np.linalg.norm(allowed), np.sqrt((np.array(allowed) ** 2).sum())) <= 0.1
     assert math.hypot(*allowed) == pytest.approx(min(0.1, math.hypot(*record)))
-    assert Domain(columns=2, norm=0.1).layout.allowed((0.06, 0.08)) == (0.06, 0.08)
+    assert Domain(columns=2, norm=0.1).layout.allowed((0.06, 0.07)) == (0.06, 0.07)
+
+
+def test_a_record_is_no_longer_than_its_norm_in_whatever_order_squares_are_added():
+    rng = np.random.default_rng(5)
+    for norm, width in ((1.0, 2), (0.1, 5), (7.3, 60)):
+        layout = Domain(columns=width, norm=norm).layout
+        for _ in range(40):
+            made = np.array(layout.allowed(tuple(norm * (1 + rng.random(width)))))
+            assert is_short(made, norm)
+            for some in (made, made[::-1], rng.permutation(made)):
+                assert norm * (1 - 1e-13) <= np.linalg.norm(some) <= norm
+                assert sum(one * one for one in some) ** 0.5 <= norm
+        whole = (norm, *(0.0,) * (width - 1))
+        assert layout.allowed(whole) == whole  # of one number no square is added to another
+        assert not is_short((math.nextafter(norm, 9.0), *whole[1:]), norm)
 
 
 def test_labels_are_no_part_of_the_norm():

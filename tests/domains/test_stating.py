@@ -21,6 +21,7 @@ from dpaudit.domains import (
     reading,
     stating,
 )
+from dpaudit.domains.special import special_values
 from dpaudit.errors import InvalidArgument
 
 DAY = datetime.date(2020, 2, 29)
@@ -153,8 +154,7 @@ def test_a_dataset_is_built_of_what_its_domain_allows():
     domain = Domain(columns=COLUMNS, records=(1, 2), form="dicts")
     (found,) = stating.dataset_stated(domain, [[["2020-03-01", None, 2, True, None, False]]])
     assert (found["born"], found["x"], found["of"]) == (datetime.date(2020, 3, 1), 2, True)
-    assert math.isnan(found["n"])
-    assert (found["text"], found["is"]) == (None, False)
+    assert (found["n"], found["text"], found["is"]) == (None, None, False)
 
 
 def test_users_have_as_many_records_as_they_may_or_none():
@@ -199,13 +199,107 @@ def test_a_dataset_of_what_no_domain_allows_is_refused(domain, stated):
         stating.dataset_stated(domain, stated)
 
 
-def test_no_record_is_longer_than_its_norm_but_for_rounding():
+def test_no_record_is_longer_than_its_norm():
     domain = Domain(columns=2, norm=5.0, labels=(0, 9), records=1)
     features, _ = stating.dataset_stated(domain, [[[3.0, 4.0, 9]]])
     assert features.tolist() == [[3.0, 4.0]]
-    assert stating.dataset_stated(domain, [[[3.0, 4.000000001, 9]]])
-    with pytest.raises(InvalidArgument, match=r"^dataset: got a record that is longer"):
-        stating.dataset_stated(domain, [[[3.0, 4.00000002, 9]]])
+    for longer in ([3.0, 4.000000000000001, 9], [5.0, 1e-9, 9]):  # of length 5.0 to doubles
+        with pytest.raises(InvalidArgument, match=r"^dataset: got a record that is longer"):
+            stating.dataset_stated(domain, [[longer]])
+
+
+def test_a_search_and_a_file_have_one_value_for_a_missing_one():
+    for column in (*COLUMNS.values(), Numbers(missing=True), Integers(missing=True)):
+        if column.missing:
+            domain = Domain(columns={"a": column}, records=1, form="dicts")
+            ((read,),) = [list(one.values()) for one in stating.dataset_stated(domain, [[[None]]])]
+            made = special_values(column)[-1]
+            assert (type(read), repr(read)) == (type(made), repr(made))
+
+
+LISTED = {
+    "Integers": (Integers(low=0, high=1), [0, 1], [1.0, True]),
+    "Numbers": (Numbers(low=0, high=1), [0.0, 0.5], [True, "1", 10**400]),
+    "Booleans": (Booleans(), [True], [1, 1.0]),
+    "Categories": (Categories(values=(1, "a", 0.5)), [1, "a", 0.5], [1.0, True, "b", []]),
+    "Texts": (Texts(longest=1), ["a", ""], [1, "ab"]),
+}
+
+
+@pytest.mark.parametrize("kind", LISTED)
+def test_a_cell_is_of_the_type_that_a_search_makes(kind):
+    column, right, wrong = LISTED[kind]
+    domain = Domain(columns={"a": column}, records=1, form="dicts")
+    for value in right:
+        ((read,),) = [list(one.values()) for one in stating.dataset_stated(domain, [[[value]]])]
+        assert (type(read), read) == (type(value), value)
+    for value in wrong:
+        with pytest.raises(InvalidArgument, match=r"^dataset: got a value"):
+            stating.dataset_stated(domain, [[[value]]])
+
+
+def test_a_number_of_a_file_without_a_point_is_a_double():
+    (found,) = stating.dataset_stated(Domain(bounds=(0, 2), records=1, form="list"), [[[1]]])
+    assert type(found) is float
+
+
+def stated_neighbours(relation, one, other, user=None, **domain):
+    units = [[[[cell] for cell in unit] for unit in side] for side in (one, other)]
+    return stating.neighbours_stated(Domain(**domain), relation, *units, user)
+
+
+IN_PLACE = {"columns": {"c": Numbers(low=0, high=1)}, "records": 3}
+FORGED = [
+    ("replace-record", [[0.0], [1.0], [0.0]], [[1.0], [0.0], [1.0]], None, IN_PLACE),
+    ("replace-record", [[0.0], [1.0], [0.0]], [[0.0], [1.0], [0.0]], None, IN_PLACE),
+    ("replace-column", [[0.0]] * 3, [[1.0]] * 3, None, IN_PLACE),
+    ("declared: all", [[0.0]] * 3, [[1.0]] * 3, None, IN_PLACE),
+    ("add-remove-edge", [[0.0]] * 3, [[1.0], [0.0], [0.0]], None, IN_PLACE),
+    ("replace-label", [[0.0]] * 3, [[1.0], [0.0], [0.0]], None, IN_PLACE),
+    ("replace-user", [[0.0]] * 3, [[1.0], [0.0], [0.0]], "user", IN_PLACE),
+    ("add-remove-record", [[0.0], [1.0], [0.5]], [[0.5], [0.0]], None,
+     IN_PLACE | {"records": (2, 3), "form": "dicts"}),
+    ("add-remove-record", [[0.0], [1.0], [0.0]], [[1.0]], None, IN_PLACE | {"records": (1, 3)}),
+    ("add-remove-record", [[0.0]] * 3, [[0.0]] * 3, None, IN_PLACE),
+    ("add-remove-record", [[0.0]] * 2, [[0.0]] * 3, None, IN_PLACE),  # the neighbour is of it
+    ("replace-record", [[0.0]], [[1.0]], None, {"bounds": (0, 1), "users": 1, "records": 1}),
+    ("replace-user", [[0.0, 1.0], [1.0]], [[1.0, 0.0], [0.0]], "user",
+     {"bounds": (0, 1), "users": 2, "records": 2}),
+    ("metric: hamming", [[0.0]], [[1.0]], None, {"bounds": (0, 1), "users": 1, "records": 1}),
+    ("metric: hamming", [[0.0]] * 2, [[1.0]] * 4, None, IN_PLACE),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", range(len(FORGED)))
+def test_no_pair_that_no_search_makes_is_read(case):
+    relation, one, other, user, domain = FORGED[case]
+    with pytest.raises(InvalidArgument):
+        stated_neighbours(relation, one, other, user, **domain)
+
+
+def test_a_pair_that_a_search_makes_is_read():
+    for relation, other in (
+        ("replace-record", [[0.0], [0.5], [0.0]]),
+        ("add-remove-record", [[1.0], [0.0]]),  # the first is removed
+        ("add-remove-record", [[0.0], [0.0]]),
+        ("add-remove-record", [[0.0], [1.0], [0.0], [0.25]]),
+        ("metric: hamming", [[1.0], [0.0], [1.0]]),
+    ):
+        one, found = stated_neighbours(relation, [[0.0], [1.0], [0.0]], other, **IN_PLACE)
+        assert one["c"].tolist() == [0.0, 1.0, 0.0]
+        assert [[value] for value in found["c"]] == other
+    users = {"bounds": (0, 1), "users": 2, "records": 2}
+    for relation, other in (("replace-user", [0.5]), ("add-remove-user", [])):
+        _, found = stated_neighbours(relation, [[0.0], [1.0]], [[0.0], other], "user", **users)
+        assert found["value"].tolist() == [0.0, *other]
+
+
+def test_a_neighbour_has_a_record_fewer_or_more_than_its_domain_says():
+    for other in ([[0.5]], [[0.5]] * 3):
+        sides = stated_neighbours("add-remove-record", [[0.5]] * 2, other, bounds=(0, 1), records=2)
+        assert [len(one) for one in sides] == [2, len(other)]
+    with pytest.raises(InvalidArgument, match="a list of 2 to 2 records"):
+        stated_neighbours("replace-record", [[0.5]] * 2, [[0.5]], bounds=(0, 1), records=2)
 
 
 # --- the ways in which people give a domain -------------------------------------------------------

@@ -12,6 +12,7 @@ from numpy.random import default_rng
 import dpaudit
 from dpaudit.domains.columns import Integers, Numbers, value_at
 from dpaudit.domains.domain import Domain
+from dpaudit.domains.layouts import is_short
 from dpaudit.errors import InvalidArgument
 from dpaudit.search import making
 from dpaudit.search.climbing import _near
@@ -104,6 +105,12 @@ def test_a_cell_of_another_record_leaves_a_record_as_long_as_it_may_be():
     (shorter,) = space.replacements(((0.0, 0.6),), [((1.0, 0.0),)])
     assert shorter == ((pytest.approx(0.8), 0.6),)
     assert math.hypot(*shorter[0]) <= 1
+    for norm in (1e-3, 1.0, 7.0, 1e200):
+        layout = Domain(norm=norm, columns=3).layout
+        for share in (0.0, 0.1, 0.6, 0.99999999, 1.0):
+            record = layout.with_cell((share * norm, 0.0, 0.0), 1, -norm)
+            assert is_short(record, norm)
+            assert record[1] == pytest.approx(-norm * math.sqrt(1 - share**2), abs=1e-7 * norm)
 
 
 @pytest.mark.parametrize(

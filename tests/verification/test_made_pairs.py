@@ -5,6 +5,7 @@ import datetime
 import json
 import sys
 import zlib
+from contextlib import nullcontext, suppress
 
 import numpy as np
 import pytest
@@ -14,12 +15,13 @@ from dpaudit.auditing.made_pairs import stated_pair
 from dpaudit.auditing.own_certificate import of_pair
 from dpaudit.domains import Booleans, Categories, Dates, Domain, Integers, Numbers, Schema, Texts
 from dpaudit.domains.stating import dataset_stated, domain_stated, stated_domain
-from dpaudit.errors import DataError, InvalidArgument
+from dpaudit.errors import DataError, InvalidArgument, UnknownName
 from dpaudit.neighbours.cells import value_key
 from dpaudit.records import fingerprint
 from dpaudit.search.engine import search
 from dpaudit.search.space import Place, space_apart, space_of
 from dpaudit.verification import judge, mechanism
+from dpaudit.verification.data import OtherPair
 from dpaudit.verification.document import Document
 from dpaudit.verification.drawn import Reader
 
@@ -137,8 +139,8 @@ def forged(changes, relation="replace-record", domain=None):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"neighbour": [[[1.0]], [[1.0]], [[0.0]]]}, "2 differing records"),  # no neighbours
-        ({"neighbour": [[[0.0]]] * 3}, "0 differing records"),
+        ({"neighbour": [[[1.0]], [[1.0]], [[0.0]]]}, "2 differing places"),  # no neighbours
+        ({"neighbour": [[[0.0]]] * 3}, "0 differing places"),
         ({"neighbour": [[[7.0]], [[0.0]], [[0.0]]]}, "a value that the domain does not allow"),
         ({"neighbour": [[[True]], [[0.0]], [[0.0]]]}, "a value of another kind"),
         ({"neighbour": [[["1"]], [[0.0]], [[0.0]]]}, "a value of another kind"),
@@ -169,8 +171,24 @@ def test_a_forged_pair_fails_before_any_code_runs(changes, said):
 def test_a_forged_relation_fails():
     """Three records differ: who says that it is one, or two of a kind, is not believed."""
     other = {"neighbour": [[[1.0]], [[1.0]], [[1.0]]]}
-    for relation in ("replace-record", "add-remove-record", "replace-cell", "add-remove-edge"):
-        assert not forged(other, relation).verified
+    named = "replace-record", "add-remove-record", "replace-cell", "add-remove-edge"
+    for relation in (*named, "replace-column", "replace-tuple", "declared: a step", "no such"):
+        with suppress(DataError, UnknownName):
+            assert not forged(other, relation).verified
+
+
+def test_a_search_declares_nothing():
+    """What a file declares of a pair that a search made makes no neighbours of it."""
+    units = [[[0.0]], [[1.0]], [[0.0]]]
+    made = {"domain": {"bounds": [0.0, 1.0], "records": 3}, "dataset": units, "user": None}
+    for neighbour, is_read in (([[[0.5]], *units[1:]], True), ([[[0.5]]] * 3, False)):
+        pair = {"salt": "00" * 8, "declared": "one visit", "made": made | {"neighbour": neighbour}}
+        given = Document(
+            path="c.json", claim="f", kind="mechanism", relation="replace-record",
+            parameters={}, quantities={}, instance={"pair": pair}, assumptions={},
+        )  # fmt: skip
+        with nullcontext() if is_read else pytest.raises(OtherPair):
+            assert mechanism._pair(given, Reader(seed=1)).relation.name == "replace-record"
 
 
 @pytest.mark.parametrize("changes", [{"user": 3}, {"further": 1}, {"dataset": None, "user": [1]}])
@@ -181,9 +199,10 @@ def test_what_is_no_made_pair_is_no_certificate(changes):
 
 def test_a_record_that_is_too_long_is_none_of_its_domain():
     ball = Domain(bounds=(-1, 1), columns=2, norm=1.0, records=1)
-    assert dataset_stated(ball, [[[0.6, 0.8]]]).tolist() == [[0.6, 0.8]]
-    with pytest.raises(InvalidArgument, match="longer than the domain allows"):
-        dataset_stated(ball, [[[0.8, 0.8]]])
+    assert dataset_stated(ball, [[[1.0, 0.0]]]).tolist() == [[1.0, 0.0]]
+    for longer in ([0.8, 0.8], [1.0, 4e-5]):
+        with pytest.raises(InvalidArgument, match="longer than the domain allows"):
+            dataset_stated(ball, [[longer]])
 
 
 def test_the_domain_is_said_with_the_verdict():

@@ -361,6 +361,22 @@ def test_the_relation_is_the_readers_then_what_the_file_declares_then_its_name()
     )
 
 
+def test_another_order_of_records_is_a_reservation_unless_the_reader_names_the_relation():
+    records = ["a", "b", "c"]
+    for other, relation, count in (
+        (["a", "d", "c"], "replace-record", 0),
+        (["c", "d", "a"], "replace-record", 1),
+        (["b", "c"], "add-remove-record", 0),
+        (["c", "b"], "add-remove-record", 1),
+        (["d", *records], "add-remove-record", 0),
+    ):
+        stated = replace(of_mechanism(pair={}), relation=relation)
+        reader = Reader(seed=1, dataset=records, neighbour=other)
+        pair = mechanism._pair(stated, reader)
+        assert len(mechanism._chosen_relation(pair, reader)) == count
+        assert mechanism._chosen_relation(pair, replace(reader, relation=relation)) == ()
+
+
 def test_what_is_named_twice_is_refused(tmp_path):
     path = tmp_path / "c.json"
     path.write_text('{"format": "dpaudit-certificate", "format": "dpaudit-certificate"}')
