@@ -14,6 +14,7 @@ import dpaudit._validate as check
 import dpaudit.domains.layouts as layouts
 from dpaudit.domains.around import layout_around
 from dpaudit.domains.columns import Categories, Column, Integers, Numbers, Schema
+from dpaudit.domains.generation import Drawn
 from dpaudit.domains.graphs import Frame, by_edge, frame_of
 from dpaudit.domains.layouts import Layout
 from dpaudit.domains.special import first_value
@@ -57,9 +58,9 @@ class Domain:
         table where columns have names, an array of numbers elsewhere, and a list of anything else.
         ``value``: a dataset is one number, or one cell of the only column.
     make
-        A function of a generator that returns a dataset: what it makes says what records are.
+        A function of a generator that returns a dataset: records are those that it makes, whole.
     examples
-        Datasets that say what records are, in place of everything else.
+        Datasets that say so, in place of everything else.
     around
         A dataset: others are of its kind and have as many records, and nobody says what else they
         hold but by ``bounds`` (here also by column) and ``missing``. Of a graph of networkx they
@@ -120,7 +121,7 @@ class Domain:
         """Return the fields alone: what is worked out of them is worked out again."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
-    def made(self, rng: Generator, count: int = 8) -> Domain:
+    def made(self, rng: Generator, count: int = 16) -> Domain:
         """Return the domain with examples in place of the function that makes some.
 
         Raises
@@ -131,7 +132,10 @@ class Domain:
         if self.make is None:
             return self
         try:
-            examples = tuple(self.make(rng) for _ in range(count))
+            if isinstance(self.make, Drawn):
+                examples = tuple(self.make.several(rng, count))
+            else:
+                examples = tuple(self.make(rng) for _ in range(count))
         except Exception as error:
             given = Shown(f"a function that raises {type(error).__name__}")
             raise InvalidArgument("domain", given, "one that makes datasets") from error

@@ -5,10 +5,15 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from numpy.random import Generator
 
 if TYPE_CHECKING:  # loaded where something is generated
     from hypothesis.strategies import SearchStrategy
+
+_SIMPLE = 3  # examples that come before any others
 
 
 def quiet_options() -> dict[str, Any]:
@@ -40,6 +45,22 @@ def nothing_kept() -> Iterator[None]:
             yield
         finally:
             configuration.set_hypothesis_home_dir(before)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A function of a generator that makes examples of a strategy, many at once as well."""
+
+    strategy: SearchStrategy[Any]
+
+    def __call__(self, rng: Generator) -> Any:
+        """Return one example."""
+        return self.several(rng, 1)[0]
+
+    def several(self, rng: Generator, count: int) -> list[Any]:
+        """Return so many examples, or fewer where there are not more: of those the last ones."""
+        seed = int(rng.integers(2**32))
+        return examples_of(self.strategy, count + _SIMPLE, seed)[-count:]
 
 
 def examples_of(strategy: SearchStrategy[Any], count: int, seed: int = 0) -> list[Any]:

@@ -28,11 +28,12 @@ from dpaudit.domains.columns import (
 )
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.neighbours.cells import value_key
-from dpaudit.neighbours.records import Ends, records_of
+from dpaudit.neighbours.records import Ends, Rows, records_of
 
 Record = tuple[Any, ...]
 Unit = tuple[Record, ...]
 _EXACT = 2**53  # doubles hold all integers up to here
+_SAME = 1e-9  # relatively, of lengths
 USER = "user"  # the column that says whose a record is, unless a relation names another
 
 
@@ -93,6 +94,9 @@ class Layout:
         Datasets that are worth a try besides those of few different units.
     beside
         Returns units that are worth a try in a place of a dataset, where that depends on others.
+    made
+        Datasets that somebody has, or makes, where nothing else says what records are: others
+        are of whole records of these.
     """
 
     names: tuple[Any, ...]
@@ -103,6 +107,12 @@ class Layout:
     start: Start | None = None
     further: tuple[tuple[Unit, ...], ...] = ()
     beside: Callable[[Sequence[Unit], int], Sequence[Unit]] | None = None
+    made: tuple[tuple[Unit, ...], ...] = ()
+
+    @property
+    def longest(self) -> float:
+        """The length of a record that somebody made as long as it may be, by rounding."""
+        return math.inf if self.norm is None else self.norm * (1 + _SAME)
 
     def holds(self, record: Record) -> bool:
         """Return whether a record is one of the domain: every cell, and its length."""
@@ -111,7 +121,7 @@ class Layout:
         columns = zip(self.columns, record, strict=True)
         if not all(holds(column, cell) for column, cell in columns):
             return False
-        return self.norm is None or math.hypot(*map(float, record[: self.labels])) <= self.norm
+        return self.norm is None or is_short(record[: self.labels], self.norm)
 
     def allowed(self, record: Record) -> Record:
         """Return a record of at most the largest length: a longer one is made shorter."""
@@ -287,10 +297,11 @@ def of_user(layout: Layout, user: str | None) -> Layout:
 
 
 def of_examples(examples: Sequence[Any]) -> Layout:
-    """Return the layout of datasets that somebody has: a column holds what it was seen to."""
+    """Return the layout of datasets that somebody has: records are those that they hold."""
     read = [records_of(one) for one in examples]
     first = max(read, key=lambda one: len(one.rows))
-    rows = [row for one in read for row in one.rows if len(row) == len(first.names)]
+    alike = [one for one in read if one is first or _are_alike(one, first)]
+    rows = [row for one in alike for row in one.rows]
     columns = tuple(
         _seen([row[n] for row in rows], is_number) for n, is_number in enumerate(first.numeric)
     )
@@ -299,7 +310,19 @@ def of_examples(examples: Sequence[Any]) -> Layout:
         records = [list(record) for record in _records(units)]
         return first.again(records, list(range(len(records))))
 
-    return Layout(first.names, columns, build, labels=first.labels)
+    made = tuple(tuple((tuple(row),) for row in one.rows) for one in alike)
+    return Layout(first.names, columns, build, labels=first.labels, made=made)
+
+
+def _are_alike(one: Rows, first: Rows) -> bool:
+    """Return whether records of one dataset stay as they are where one like another is made."""
+    if one.names != first.names:
+        return False
+    try:
+        again = records_of(first.again(one.rows, list(range(len(one.rows)))))
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return value_key(again.rows) == value_key(one.rows)
 
 
 def _seen(values: Sequence[Any], is_number: bool) -> Column:

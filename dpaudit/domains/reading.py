@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
-
-from numpy.random import Generator
 
 from dpaudit.domains.columns import Schema
 from dpaudit.domains.domain import Domain
-from dpaudit.domains.generation import examples_of
+from dpaudit.domains.generation import Drawn
 from dpaudit.errors import InvalidArgument, Shown
 
 _FIELDS = tuple(field.name for field in dataclasses.fields(Domain))
-_TAKEN = 4  # examples of a strategy, of which the last is no simple one
 _EXPECTED = (
     "a dpaudit.Domain, a dict of its arguments such as dict(bounds=(0, 1), records=6), a Schema or "
     "a JSON Schema of a record, a table of pandas, a Hypothesis strategy, or a function of a "
@@ -54,7 +51,7 @@ def domain_of(given: Any) -> Domain:
     if hasattr(given, "dtypes") and hasattr(given, "columns"):
         return Domain(columns=Schema.of(given), of_records=True)
     if hasattr(given, "example") and hasattr(given, "filter"):
-        return Domain(make=_drawn_by(given))
+        return Domain(make=Drawn(given))
     if callable(given):
         return Domain(make=given)
     raise InvalidArgument("domain", Shown(type(given).__name__), _EXPECTED)
@@ -71,12 +68,3 @@ def _of_mapping(given: Mapping[str, Any]) -> Domain:
         schema = columns if "properties" in columns else {"properties": columns}
         return Domain(**{**given, "columns": Schema.from_json(schema)})
     return Domain(**given)
-
-
-def _drawn_by(strategy: Any) -> Callable[[Generator], Any]:
-    """Return a function of a generator that returns an example of a Hypothesis strategy."""
-
-    def make(rng: Generator) -> Any:
-        return examples_of(strategy, _TAKEN, int(rng.integers(2**32)))[-1]
-
-    return make

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import permutations
 from time import monotonic
 from typing import Any
 
@@ -142,15 +143,17 @@ class HuntApart:
     refused: InvalidArgument | None = None
 
     def __post_init__(self) -> None:
-        self.made = (
-            _Numbers(self.space, self.within, self.rng) if _are_numbers(self.space) else None
-        )
+        numbers = _are_numbers(self.space) and not self.space.layout.made
+        self.made = _Numbers(self.space, self.within, self.rng) if numbers else None
 
     def calls_in(self, seconds: float) -> int:
         """Return how many calls take so long, a few at least, as the first ones show."""
         began, unit = monotonic(), (self.space.record(_firsts(self.space)),)
+        units: tuple[Unit, ...] = (unit * max(1, self.space.sizes[0]),)
+        if self.space.layout.made:
+            units = self.space.starts[0]
         for _ in range(_TIMED):
-            self.shows.first(self.space.layout.build((unit * max(1, self.space.sizes[0]),)))
+            self.shows.first(self.space.layout.build(units))
         pace = (monotonic() - began) / max(1, self.shows.runs)
         return max(_LEAST, min(self.shows.most, self.shows.runs + int(seconds / max(pace, 1e-9))))
 
@@ -399,8 +402,12 @@ def _inside(column: Any, value: float) -> float | int:
 def _others(space: Space, rng: Generator) -> Iterator[Place]:
     """Yield pairs of datasets of any kind: one, two, half and all records of one are others.
 
-    First come those that were given.
+    First come those that were given; where somebody makes datasets, there are no others.
     """
+    if space.layout.made:
+        both = ((one, other) for (one,), (other,) in permutations(space.starts, 2))
+        yield from (Place((one,), 0, other) for one, other in both if one != other)
+        return
     low, high = space.sizes
     some = _records(space)
     for (start,) in space.starts:

@@ -12,6 +12,7 @@ from numpy.random import Generator
 from dpaudit.domains.columns import Categories, Column, Dates, Integers, Numbers, value_at
 from dpaudit.domains.layouts import Record, Unit
 from dpaudit.neighbours.cells import value_key
+from dpaudit.neighbours.records import is_missing
 from dpaudit.search.space import Place, Space
 
 _ENDS = 2  # units that come first everywhere
@@ -19,7 +20,12 @@ _UNITS, _COMBINED, _RANDOM, _EDITS = 24, 4, 4, 6
 
 
 def units(space: Space, rng: Generator) -> list[Unit]:
-    """Return units that are worth a try: all cells at one end, one cell that is special, random."""
+    """Return units that are worth a try: all cells at one end, one cell that is special, random.
+
+    Where records are those of datasets that somebody makes, units are those of them.
+    """
+    if space.layout.made:
+        return _as_made(space)
     found = dict[Any, Unit]()
     random = (_random(space, rng) for _ in range(_RANDOM))
     for record in chain(_records(space), _odd_records(space), random):
@@ -29,6 +35,27 @@ def units(space: Space, rng: Generator) -> list[Unit]:
     made = list(found.values())
     ends = 2 * _ENDS
     return [*made[:ends], *_of_different(made, space.most_of_unit), *made[ends:]]
+
+
+def _as_made(space: Space) -> list[Unit]:
+    """Return the units of given datasets: of the least and greatest numbers first."""
+    units = list({value_key(unit): unit for start in space.starts for unit in start}.values())
+    ends = list[Unit]()
+    for n, column in enumerate(space.layout.columns):
+        if isinstance(column, Numbers | Integers):
+            there = [(unit[0][n], k) for k, unit in enumerate(units) if not is_missing(unit[0][n])]
+            ends += [units[place] for _, place in (min(there), max(there))]
+    return list({id(unit): unit for unit in (*ends, *units)}.values())
+
+
+def _parts(space: Space) -> Iterator[tuple[Unit, ...]]:
+    """Yield datasets as they were given, then without their last or their first records."""
+    yield from space.starts
+    for size in sizes(space):
+        for start in space.starts:
+            if len(start) > size:
+                yield start[:size]
+                yield start[-size:]
 
 
 def _of_different(units: Sequence[Unit], most: int) -> Iterator[Unit]:
@@ -99,7 +126,12 @@ def sizes(space: Space) -> list[int]:
 
 def datasets(space: Space, some: list[Unit], rng: Generator) -> Iterator[tuple[Unit, ...]]:
     """Yield datasets, those first that were given: of one value, of two, of all, at random."""
-    yield from (one[: space.sizes[1]] for one in space.starts)
+    if space.layout.made and not space.exchanges_records:
+        yield from _parts(space)
+        return
+    for one in space.starts:
+        made = one[: space.sizes[1]]
+        yield (*made, *some[:1] * (space.fewest - len(made)))  # such as has neighbours
     yield from space.layout.further
     ends = some[:_COMBINED]
     for size in sizes(space):
@@ -142,7 +174,7 @@ def _of_two(one: Unit, other: Unit, size: int) -> Iterator[tuple[Unit, ...]]:
 
 def different(space: Space) -> Iterator[tuple[Unit, ...]]:
     """Yield a dataset of a middle size whose records differ from one another."""
-    yield next(_ordered(space, sizes(space)[0]))
+    yield space.starts[0] if space.layout.made else next(_ordered(space, sizes(space)[0]))
 
 
 def _ordered(space: Space, size: int) -> Iterator[tuple[Unit, ...]]:
@@ -180,11 +212,13 @@ def places(
     some = [*some[:_ENDS], *some[turn:], *some[_ENDS:turn]]
     seen, size = set[Any](), len(dataset)
     is_made = space.is_stated and number >= len(space.starts)
-    for place in dict.fromkeys((*_odd(dataset), number % max(1, size), 0, size // 2, size - 1)):
+    first = [*_odd(dataset), number % max(1, size), 0, size // 2, size - 1]
+    further = range(size) if space.layout.made and space.removes else ()
+    for place in dict.fromkeys((*first, *further)):
         if 0 <= place < size:
             opposite = [_opposite(space, dataset[place])] if len(space.special) > 1 else []
-            first = [*space.beside(dataset, place), *opposite]
-            for new in space.replacements(dataset[place], [*first, *some]):
+            others = [*space.beside(dataset, place), *opposite, *some]
+            for new in space.replacements(dataset[place], others):
                 key = (place, value_key(new))
                 if key not in seen:
                     seen.add(key)

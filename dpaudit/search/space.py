@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -168,6 +169,8 @@ class Space:
 
     def allows(self, place: Place) -> bool:
         """Return whether both datasets of a pair are of the domain."""
+        if self.layout.made:
+            return self._are_as_many(place) and self._is_as_made(place)
         new = () if place.new is None else (place.new,)
         units = {id(unit): unit for unit in (*place.units, *new)}
         return self._are_as_many(place) and all(
@@ -188,6 +191,33 @@ class Space:
         if place.new is None and low == high:  # a dataset, and one of a record more or fewer
             return more in (low, low + 1)
         return low <= more - (place.new is None) and more <= high
+
+    def _is_as_made(self, place: Place) -> bool:
+        """Return whether a pair is of datasets that somebody makes, but for what neighbours have.
+
+        Records that replace others are whole ones of such datasets, in any place. Otherwise a
+        dataset is one of them, without some of its records at most.
+        """
+        new = () if place.new is None else (place.new,)
+        if self.exchanges_records:
+            return all(id(unit) in self._given for unit in (*place.units, *new))
+        if not any(_is_part(place.units, start) for start in self.starts):
+            return False
+        return not place.new or self._has_another_cell(place.units[place.place], place.new)
+
+    @property
+    def exchanges_records(self) -> bool:
+        """Whether neighbours have another whole record, or are any two datasets."""
+        return isinstance(self.relation, Metric) or self.relation.name in WHOLE
+
+    def _has_another_cell(self, unit: Unit, new: Unit) -> bool:
+        """Return whether a unit is another but for one cell, which some record has there."""
+        (record,), (other,) = unit, new
+        changed = [n for n in range(len(record)) if value_key(record[n]) != value_key(other[n])]
+        if len(changed) != 1 or changed[0] not in self.columns:
+            return False
+        rows = (row for start in self.starts for ((*row,),) in start)
+        return any(value_key(row[changed[0]]) == value_key(other[changed[0]]) for row in rows)
 
     def _holds(self, unit: Unit) -> bool:
         """Return whether a unit is one of the domain: what a given dataset holds is."""
@@ -228,6 +258,12 @@ class Space:
         return self.layout.allowed(tuple(cells))
 
 
+def _is_part(units: Sequence[Unit], of: Sequence[Unit]) -> bool:
+    """Return whether units are those of a dataset, in their order, without some at most."""
+    left = iter(of)
+    return all(any(unit is one for one in left) for unit in units)
+
+
 def _goes_beyond(cells: Sequence[Any], column: Column, found: Ends | None) -> bool:
     """Return whether a column holds what no record of the dataset does."""
     present = [one for one in cells if not is_missing(one)]
@@ -265,7 +301,8 @@ def space_of(
     if (frame := domain.frame) is not None:
         return _space_of_graphs(frame, named, dataset)
     user = named.user if isinstance(named, Declared) else None
-    layout, starts = of_user(domain.layout, user), [_units(one) for one in domain.examples]
+    layout = of_user(domain.layout, user)
+    starts = list(layout.made)
     if layout.start is not None:
         starts = [layout.start.units]
     if dataset is not None:
@@ -325,7 +362,8 @@ def space_apart(
         The dataset is not of the domain, or its datasets are no sequences of records.
     """
     require_records(domain)
-    layout, starts = domain.layout, [_units(one) for one in domain.examples]
+    layout = domain.layout
+    starts = list(layout.made)
     if dataset is not None:
         starts = [_checked(domain, layout, dataset), *starts]
     build = layout.build
@@ -335,7 +373,7 @@ def space_apart(
         whole,
         domain.sizes,
         metric,
-        tuple((tuple(chain.from_iterable(one)),) for one in starts),
+        tuple((tuple(chain.from_iterable(one[: domain.sizes[1]])),) for one in starts),
         special,
         is_bounded=domain.is_bounded,
         is_of_records=bool(starts) or domain.of_records,
@@ -388,7 +426,17 @@ def _checked(
             expected = "values that the domain allows"
             expected += "" if domain.of_records else f" ({column})"
             raise InvalidArgument("dataset", Shown(f"other values in column {name!r}"), expected)
-    return units
+    return tuple(tuple(_as_long(layout, record) for record in unit) for unit in units)
+
+
+def _as_long(layout: Layout, record: Record) -> Record:
+    """Return a record of a dataset, or refuse one longer than rounding of its maker explains."""
+    if layout.holds(record):
+        return record
+    if math.hypot(*map(float, record[: layout.labels])) > layout.longest:
+        expected = f"records of a length of at most {layout.norm:g}, as the domain says"
+        raise InvalidArgument("dataset", Shown("a longer record"), expected)
+    return layout.allowed(record)
 
 
 def _transposed(units: Sequence[Unit]) -> Iterator[tuple[Any, ...]]:
