@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from dpaudit.errors import InvalidArgument, Shown
@@ -89,8 +89,8 @@ def as_given(claim: Guarantee) -> str:
     return f"claim={'claim' if isinstance(claim, PrivacyProfile) else repr(claim)}"
 
 
-def words(claim: Guarantee) -> str:
-    """Return what a claim says of a mechanism.
+def words(claim: Guarantee, shown: Callable[[float], str] = "{:g}".format) -> str:
+    """Return what a claim says of a mechanism, of which ``shown`` writes the numbers.
 
     Examples
     --------
@@ -99,15 +99,15 @@ def words(claim: Guarantee) -> str:
     """
     match claim:
         case PureDP(at_epsilon=epsilon):
-            return f"is ({epsilon:g}, 0)-DP"
+            return f"is ({shown(epsilon)}, 0)-DP"
         case ApproximateDP(at_epsilon=epsilon, at_delta=delta):
-            return f"is ({epsilon:g}, {delta:g})-DP"
+            return f"is ({shown(epsilon)}, {shown(delta)})-DP"
         case GaussianDP(mu=mu):
-            return f"is {mu:g}-Gaussian DP"
+            return f"is {shown(mu)}-Gaussian DP"
         case ZeroConcentratedDP(rho=rho):
-            return f"is {rho:g}-zero-concentrated DP"
+            return f"is {shown(rho)}-zero-concentrated DP"
         case RenyiDP(order=order, at_epsilon=epsilon):
-            return f"is ({order:g}, {epsilon:g})-Renyi DP"
+            return f"is ({shown(order)}, {shown(epsilon)})-Renyi DP"
     return f"keeps {claim}"
 
 

@@ -300,7 +300,7 @@ def keeps_order(dataset: Any, neighbour: Any) -> bool:
 
 
 def is_usual(dataset: Any, neighbour: Any, given: Relation) -> bool:
-    """Return whether a relation is that of one record or edge, or the finest that two obey.
+    """Return whether a relation is that of one record, edge or node, or the finest that two obey.
 
     Examples
     --------
@@ -309,7 +309,7 @@ def is_usual(dataset: Any, neighbour: Any, given: Relation) -> bool:
     >>> is_usual(table, other, chosen_relation("declared: one visit"))
     False
     """
-    if given.name in _OF_ONE or given is ADD_REMOVE_EDGE:
+    if given.name in _OF_ONE or given in OF_GRAPHS:
         return True
     try:
         found = found_pair(dataset, neighbour)[0].relation

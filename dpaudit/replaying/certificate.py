@@ -7,20 +7,15 @@ the file holds them, and it reads centres, scales and thresholds off runs of its
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Mapping
-from decimal import ROUND_FLOOR
 from typing import Any
 
 from dpaudit.auditing.own_certificate import of_pair
 from dpaudit.neighbours import Pair
-from dpaudit.records import are_shown
 from dpaudit.refutation.certificate import Certificate
-from dpaudit.replaying.digits import in_four_digits
 from dpaudit.replaying.running import Task
 
 _SALT = 16  # bytes
-_MOST_RATIO = 1e6  # of an epsilon that is infinite
 
 
 def certificates_of(
@@ -55,7 +50,7 @@ def certificates_of(
             relation=pair.relation.name,
             parameters={"finding": one["kind"], "tier": one["tier"]},
             instance={**shared, "evidence": one["evidence"]},
-            quantities=_quantities(one, task.claimed()),
+            quantities={"bound": task.claimed()},
             search={"seed": task.seed},
             kind="replay",
         )
@@ -66,11 +61,3 @@ def certificates_of(
 
 def _listed(read: Any) -> list[str] | None:
     return [read] if isinstance(read, str) else read
-
-
-def _quantities(one: Mapping[str, Any], claimed: float) -> dict[str, float]:
-    epsilon = one["epsilon"]
-    if epsilon is None:
-        return {"bound": claimed}
-    ratio = min(epsilon / claimed if claimed > 0 else math.inf, _MOST_RATIO)
-    return {"bound": claimed, "ratio": ratio if are_shown() else in_four_digits(ratio, ROUND_FLOOR)}

@@ -46,10 +46,10 @@ from dpaudit.reals import (
     largest,
     precision,
 )
-from dpaudit.verification.data import OtherPair, words_of_domain
+from dpaudit.verification.data import OtherPair
 from dpaudit.verification.document import Document, Outcome, read
 from dpaudit.verification.drawn import Reader, drawn_afresh, reproduced
-from dpaudit.verification.mechanism import drawn_by_reader, of_reader
+from dpaudit.verification.mechanism import drawn_by_reader, of_reader, summary_of
 from dpaudit.verification.reals import told_apart
 from dpaudit.verification.replayed import replayed_by_reader
 
@@ -273,11 +273,24 @@ def _replayed(document: Document, reader: Reader) -> Verdict:
     other = _disagreement("bound", document.number("quantities", "bound"), found.bound)
     return Verdict(
         claim=_name_of(reader.mechanism),
-        failures=(*other, *found.failures),
+        failures=(*other, *_beside_bound(document, found.ratio), *found.failures),
         ratio=found.ratio,
-        summary=found.summary + words_of_domain(document, reader),
+        summary=summary_of(document, reader, pair, found.summary) if found.summary else "",
         reservations=(*found.reservations, *told),
     )
+
+
+def _beside_bound(document: Document, ratio: float) -> list[str]:
+    """Return what a file states of a replay beside its bound and no run shows.
+
+    Older files have a ratio, which is rounded down.
+    """
+    beside = document.quantities.keys() - {"bound", "ratio"}
+    failures = [f"{name}: is no quantity that is recomputed" for name in sorted(beside)]
+    if "ratio" in document.quantities:
+        stated = document.number("quantities", "ratio")
+        failures += _disagreement("ratio", stated, ratio) if stated > ratio else []
+    return failures
 
 
 def _name_of(mechanism: object) -> str:

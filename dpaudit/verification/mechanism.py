@@ -47,8 +47,6 @@ def drawn_by_reader(document: Document, reader: Reader, *, reproduce: bool) -> D
     MechanismError, InvalidArgument
         The mechanism cannot be run.
     """
-    from dpaudit.auditing.claims import words
-
     if reader.mechanism is None:
         stated = _part(document, "mechanism").get("reference")
         expected = "the mechanism that it is about: --mechanism module:object"
@@ -60,16 +58,30 @@ def drawn_by_reader(document: Document, reader: Reader, *, reproduce: bool) -> D
     found = judged(result, settings, reader)
     apart = None if result.a_unit is None else result.a_unit.apart
     failures += [*found.failures, *other_distance(document, apart)]
-    a_unit = "" if result.a_unit is None else f", a unit of distance ({result.a_unit.distance})"
-    claim = f"against the claim that it {words(_claimed(document))}{a_unit}"
-    summary = f"{claim}: {found.outcome.summary}; neighbours: {pair.relation.statement}"
-    summary += words_of_domain(document, reader)
+    summary = summary_of(document, reader, pair, found.outcome.summary or "")
     if reproduce:
         placed, _ = _placed(document, reader)
         own = own_settings(document, reader)
         failures += differences(document, _audited(document, placed, pair, own, reader))
     told = (*found.outcome.reservations, *_chosen_relation(pair, reader))
     return Drawn(replace(found.outcome, summary=summary, reservations=told), tuple(failures))
+
+
+def summary_of(document: Document, reader: Reader, pair: Pair[Any], said: str) -> str:
+    """Return the claim that a verdict is about, what was seen of it, and of which datasets."""
+    from dpaudit.auditing.claims import words
+    from dpaudit.neighbours import Metric
+
+    relation = pair.relation
+    a_unit = f", a unit of distance ({relation.distance})" if isinstance(relation, Metric) else ""
+    claim = f"against the claim that it {words(_claimed(document), _exactly)}{a_unit}"
+    return f"{claim}: {said}; neighbours: {relation.statement}{words_of_domain(document, reader)}"
+
+
+def _exactly(number: float) -> str:
+    """Return a number of a claim with all digits that it has: the file chose them."""
+    short = f"{number:g}"
+    return short if float(short) == number else repr(number)
 
 
 def of_reader(document: Document, reader: Reader) -> tuple[Pair[Any], list[str], tuple[str, ...]]:

@@ -285,7 +285,14 @@ def _replay() -> dict[str, Any]:
         _THEIRS,
         _field("choice", _TEXT, "--relation, or a reservation where it is no usual one."),
         parameters=_object({"finding": label, "tier": label}),
-        quantities=_COUNTS,
+        quantities=_object(
+            {
+                "bound": _field("fact", _NUMBER, "What is claimed of this pair."),
+                "ratio": _field("fact", _NUMBER, "Of older files: at most what runs show."),
+            },
+            required=False,
+        )
+        | {"required": ["bound"]},
         instance=_object(
             {
                 "claimed": _CLAIMED,

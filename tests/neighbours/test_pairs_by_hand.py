@@ -36,6 +36,7 @@ from dpaudit.neighbours.cells import (
 )
 from dpaudit.neighbours.found import (
     ADD_REMOVE_EDGE,
+    REPLACE_NODE,
     Declared,
     are_readable,
     chosen_relation,
@@ -312,6 +313,8 @@ def test_the_finest_relation_is_usual():
     assert not is_usual(table, other, REPLACE_COLUMN)
     assert not is_usual(np.zeros(2), np.ones(2), REPLACE_CELL)
     assert is_usual(None, None, ADD_REMOVE_EDGE)
+    assert is_usual(None, None, REPLACE_NODE)
+    assert not is_usual(None, None, chosen_relation("declared: a node"))
 
 
 @pytest.mark.parametrize(

@@ -96,26 +96,6 @@ def test_what_holds_of_first_calls_alone_says_so(tier):
     assert replay(finding("hint")).reasons == ()
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "claimed", "shown", "ratio"),
-    [
-        (1.23456, 0.5, False, 2.469),  # 2.46912, rounded down
-        (1.23456, 0.5, True, 2.46912),
-        (math.inf, 0.5, False, 1e6),
-        (math.inf, 0.0, False, 1e6),
-        (1.0, 0.0, True, 1e6),
-        (1.0, 1e-9, False, 1e6),
-        (None, 0.5, False, None),
-    ],
-)
-def test_the_ratio_of_a_certificate_is_to_the_claim_and_no_larger(
-    monkeypatch, epsilon, claimed, shown, ratio
-):
-    monkeypatch.setattr(certificate, "are_shown", lambda: shown)
-    found = certificate._quantities({"epsilon": epsilon}, claimed)
-    assert found == {"bound": claimed} | ({} if ratio is None else {"ratio": pytest.approx(ratio)})
-
-
 def test_only_what_states_evidence_about_two_datasets_has_a_certificate(monkeypatch):
     found = {
         "code": ("m:f", "ab" * 32),

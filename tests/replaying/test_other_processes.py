@@ -6,7 +6,6 @@ import pytest
 
 from dpaudit.freezing.outputs import flattened
 from dpaudit.replaying import processes
-from dpaudit.replaying.certificate import _quantities
 from dpaudit.replaying.counting import Seen
 from dpaudit.replaying.digits import in_four_digits
 from dpaudit.replaying.processes import Answers, Elsewhere, constant_of, judged, of_one_process
@@ -191,16 +190,6 @@ def test_what_comes_back_and_what_is_kept_is_told_apart():
 
 
 # Files
-
-
-def test_a_ratio_is_to_the_claim_and_rounded_down(monkeypatch):
-    assert _quantities({"epsilon": None}, 2.0) == {"bound": 2.0}
-    assert _quantities({"epsilon": 3.0}, 2.0) == {"bound": 2.0, "ratio": 1.5}
-    assert _quantities({"epsilon": 1.23456789}, 1.0)["ratio"] == 1.234
-    assert _quantities({"epsilon": float("inf")}, 1.0)["ratio"] == 1e6
-    assert _quantities({"epsilon": 1.0}, 0.0)["ratio"] == 1e6
-    monkeypatch.setattr("dpaudit.replaying.certificate.are_shown", lambda: True)
-    assert _quantities({"epsilon": 1.23456789}, 1.0)["ratio"] == 1.23456789
 
 
 def test_four_digits_are_rounded_as_is_said():

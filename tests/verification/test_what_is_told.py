@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import dpaudit
 import dpaudit.verification.mechanism as mechanism
 from dpaudit.errors import DataError, DpauditError
 from dpaudit.reals import Real
@@ -213,7 +214,8 @@ def test_draws_of_the_readers_mechanism_say_all_that_fails(monkeypatch):
 
 
 def test_a_replay_says_all_that_fails_and_what_the_file_alone_says(monkeypatch):
-    monkeypatch.setattr(judge, "of_reader", lambda *_: ("pair", ["other records"], ("relation",)))
+    pair = SimpleNamespace(relation=SimpleNamespace(statement="one record"))
+    monkeypatch.setattr(judge, "of_reader", lambda *_: (pair, ["other records"], ("relation",)))
     given = []
 
     def judged(document, reader, pair, same):
@@ -222,18 +224,36 @@ def test_a_replay_says_all_that_fails_and_what_the_file_alone_says(monkeypatch):
 
     monkeypatch.setattr(judge, "replayed_by_reader", judged)
     found = judge.verify(replace(of_mechanism(), kind="replay"), Reader(seed=1, mechanism=len))
-    assert given == [("pair", ["other records"])]
+    assert given == [(pair, ["other records"])]
     assert found.failures == ("weak",)
+    assert found.summary == "against the claim that it is (2, 0)-DP: seen; neighbours: one record"
     assert found.reservations == ("declared", "relation")
     wrong = replace(of_mechanism(), kind="replay", quantities={"bound": 2.1})
     found = judge.verify(wrong, Reader(seed=1, mechanism=len))
     assert found.failures[0].startswith("bound: the file states 2.1")
     assert found.failures[1:] == ("weak",)
+    for ratio, said in ((1.4, []), (1.5, []), (1.51, ["ratio"]), (150.0, ["ratio"])):
+        quantities = {"bound": 2.0, "ratio": ratio}  # as older files have it, rounded down
+        stated = replace(of_mechanism(), kind="replay", quantities=quantities)
+        failures = judge.verify(stated, Reader(seed=1, mechanism=len)).failures
+        assert [one.partition(":")[0] for one in failures] == [*said, "weak"]
+    other = replace(of_mechanism(), kind="replay", quantities={"bound": 2.0, "value": 3.0})
+    failures = judge.verify(other, Reader(seed=1, mechanism=len)).failures
+    assert failures == ("value: is no quantity that is recomputed", "weak")
+
+
+def test_a_claim_is_said_with_all_digits_that_the_file_gives_it():
+    pair = SimpleNamespace(relation=SimpleNamespace(statement="one record"))
+    for epsilon, said in ((1.0, "1"), (0.5, "0.5"), (0.99999999, "0.99999999"), (1e-9, "1e-09")):
+        stated = of_mechanism({"epsilon": epsilon, "delta": 0.0})
+        words = mechanism.summary_of(stated, Reader(seed=1), pair, "seen")
+        assert words.startswith(f"against the claim that it is ({said}, 0)-DP: seen")
+    assert mechanism._exactly(0.1 + 0.2) == "0.30000000000000004"
 
 
 @pytest.mark.parametrize("reproduce", [False, True])
 def test_an_audit_of_the_readers_mechanism_says_all_that_differs(monkeypatch, reproduce):
-    pair = SimpleNamespace(relation=SimpleNamespace(statement="one record"))
+    pair = SimpleNamespace(relation=dpaudit.metric("euclidean"))
     audited = []
     for name, answer in {
         "_settings": "settings",
@@ -248,7 +268,7 @@ def test_an_audit_of_the_readers_mechanism_says_all_that_differs(monkeypatch, re
         "_chosen_relation": ("the file's relation",),
     }.items():
         monkeypatch.setattr(mechanism, name, lambda *_, answer=answer: answer)
-    run = SimpleNamespace(a_unit=SimpleNamespace(distance="euclidean", apart=2.0))
+    run = SimpleNamespace(a_unit=SimpleNamespace(apart=2.0))
     monkeypatch.setattr(mechanism, "_audited", lambda *given: [run, audited.append(given[3])][0])
     found = mechanism.drawn_by_reader(
         of_mechanism(), Reader(seed=1, mechanism=len), reproduce=reproduce
@@ -257,7 +277,7 @@ def test_an_audit_of_the_readers_mechanism_says_all_that_differs(monkeypatch, re
     assert found.failures == (*said, *(("another number",) if reproduce else ()))
     assert found.outcome.reservations == ("of the audit", "the file's relation")
     assert audited == ["settings", *(["own settings"] if reproduce else [])]
-    assert found.outcome.summary.endswith("neighbours: one record")
+    assert found.outcome.summary.endswith(f"neighbours: {pair.relation.statement}")
     assert ", a unit of distance (euclidean)" in found.outcome.summary
     with pytest.raises(DataError, match="--mechanism"):
         mechanism.drawn_by_reader(of_mechanism(), Reader(seed=1), reproduce=False)
