@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.random import Generator
 
 from dpaudit._typing import Array
 from dpaudit.freezing.recorder import standard_draw
@@ -252,7 +253,10 @@ class Exponential(Noise):
         """Return the draws: both sides share them."""
         kind, factor = self._kind, self._factor
         given = kind.encode() + factor.tobytes()
-        draw: Callable[[Any], Any] = lambda rng: factor * standard_draw(kind, rng, self.shape)  # noqa: E731
+
+        def draw(rng: Generator) -> Any:
+            return factor * standard_draw(kind, rng, self.shape)
+
         drawn = Drawn(draw, given, self.shape, lambda rng: draw(rng) * 10.0 ** rng.uniform(0, 2))
         found = self._state.decide("public", self._sources, drawn)
         return found if found.ndim else float(found)
