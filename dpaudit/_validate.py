@@ -72,6 +72,13 @@ def integer(name: str, value: object, least: int) -> int:
     return number
 
 
+def boolean(name: str, value: object) -> bool:
+    """Return ``value`` as a bool; numbers and texts are refused, as most of them would be true."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InvalidArgument(name, value, "true or false")
+    return bool(value)
+
+
 def choice(name: str, value: object, options: tuple[str, ...]) -> str:
     """Return ``value`` if it is one of ``options``."""
     if not isinstance(value, str) or value not in options:

@@ -92,8 +92,20 @@ _METAVARS = {Kind.PARAMETERS: "KEY=VALUE", Kind.BOUNDS: "[COLUMN=]LOW,HIGH"}
 
 def _read(row: Setting, value: Any) -> Any:
     if row.kind is Kind.PARAMETERS:
-        return pairs(row.flag, value)
+        found = pairs(row.flag, value)
+        return _with_flags(found) if row.name == "domain" else found
     return _bounds(row.flag, value) if row.kind is Kind.BOUNDS and value else value
+
+
+def _with_flags(values: dict[str, Any]) -> dict[str, Any]:
+    """Return what is said of a domain, with words that say yes or no as such."""
+    from dpaudit.domains.domain import FLAGS
+
+    said = {"true": True, "yes": True, "false": False, "no": False}
+    return {
+        name: said.get(value.lower(), value) if name in FLAGS and isinstance(value, str) else value
+        for name, value in values.items()
+    }
 
 
 def _bounds(flag: str, texts: list[str]) -> Any:

@@ -25,6 +25,9 @@ class Column:
 
     missing: bool = False
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "missing", check.boolean("missing", self.missing))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Integers(Column):
@@ -34,6 +37,7 @@ class Integers(Column):
     high: int = 1
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name, least in (("low", INT64.start), ("high", self.low)):
             end = check.integer(name, getattr(self, name), least=least)
             if end not in INT64:
@@ -49,6 +53,7 @@ class Numbers(Column):
     high: float = 1.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name, inwards in (("low", math.inf), ("high", -math.inf)):
             object.__setattr__(self, name, _double(name, getattr(self, name), inwards))
         if not self.low <= self.high or not math.isfinite(self.high - self.low):
@@ -62,6 +67,7 @@ class Categories(Column):
     values: tuple[Any, ...] = ("a", "b")
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "values", tuple(self.values))
         if not self.values or len(set(self.values)) < len(self.values):
             raise InvalidArgument("values", self.values, "different values, at least one")
@@ -75,6 +81,7 @@ class Texts(Column):
     alphabet: str = "abc"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check.integer("longest", self.longest, least=0)
         if not self.alphabet:
             raise InvalidArgument("alphabet", self.alphabet, "at least one character")
@@ -88,6 +95,7 @@ class Dates(Column):
     last: datetime.date = datetime.date(2000, 12, 31)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("first", "last"):
             value = getattr(self, name)
             if not isinstance(value, datetime.date):

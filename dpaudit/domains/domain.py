@@ -24,6 +24,7 @@ from dpaudit.neighbours.records import Bounds, records_of
 
 Form = Literal["array", "list", "table", "dicts", "value"]
 _FORMS: tuple[Form, ...] = ("array", "list", "table", "dicts", "value")
+FLAGS = ("integers", "missing", "of_records")  # of which somebody says yes or no
 _UNBOUNDED = 1e6  # a number of which nothing is known is looked for up to here
 _SIZES = (1, 8)
 
@@ -101,6 +102,8 @@ class Domain:
     of_records: bool = False
 
     def __post_init__(self) -> None:
+        for name in FLAGS:
+            object.__setattr__(self, name, check.boolean(name, getattr(self, name)))
         if self.bounds is not None:
             object.__setattr__(self, "bounds", self._checked_bounds(self.bounds))
         if self.form is not None:

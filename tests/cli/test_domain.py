@@ -36,3 +36,18 @@ def test_a_replay_takes_a_domain_and_refuses_neither(tmp_path, monkeypatch, dpau
     refused = dpaudit(*words)
     assert refused.status == 2
     assert "dataset" in refused.err
+
+
+def test_a_word_of_a_domain_that_says_no_means_it_and_one_that_says_nothing_is_refused(
+    tmp_path, monkeypatch, dpaudit
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(
+        "import math\n\ndef missing(data):\n    return sum(math.isnan(one) for one in data)\n"
+    )
+    words = ("sensitivity", "mine.py:missing", "--domain", "bounds=[0,1]", "--domain", "records=3")
+    words = (*words, "--relation", "replace-record", "--claimed", "0.5", "--domain")
+    for word, status in (("no", 0), ("False", 0), ("yes", 1), ("perhaps", 2), ("1", 2)):
+        ended = dpaudit(*words, f"missing={word}")
+        assert ended.status == status, (word, ended.err)
+        assert ("expected true or false" in ended.err) == (status == 2)

@@ -15,7 +15,7 @@ from dpaudit.cli import distinguish, publish, selftest, streams, verify
 from dpaudit.cli.description import Local, Text
 from dpaudit.cli.ending import attempted
 from dpaudit.cli.options import pairs, reference_of
-from dpaudit.cli.setting_options import _bounds
+from dpaudit.cli.setting_options import _bounds, _with_flags
 from dpaudit.cli.storing import FILE, kept_at
 from dpaudit.errors import DataError, DpauditError, InvalidArgument
 from dpaudit.verification import Reader
@@ -171,6 +171,14 @@ def test_values_are_json_or_text():
     for wrong in ("a", "=1"):
         with pytest.raises(InvalidArgument, match="KEY=VALUE"):
             pairs("--set", [wrong])
+
+
+def test_words_that_say_yes_or_no_of_a_domain_are_read_and_others_are_not():
+    for word, said in (("no", False), ("False", False), ("yes", True), ("TRUE", True)):
+        found = _with_flags({"missing": word, "integers": word, "form": word})
+        assert found == {"missing": said, "integers": said, "form": word}
+    assert _with_flags({"missing": "maybe", "records": 3}) == {"missing": "maybe", "records": 3}
+    assert _with_flags({"missing": False, "integers": 0})["integers"] == 0
 
 
 # What fails

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -186,3 +187,12 @@ def test_a_column_without_values_spans_nothing():
     for values in ([math.nan], [None], pd.array([None], dtype="Int64")):
         with pytest.raises(InvalidArgument, match=r"^a: got no values"):
             Schema.of(pd.DataFrame({"a": values}))
+
+
+@pytest.mark.parametrize("kind", [Integers, Numbers, Booleans, Dates, Texts, Categories])
+def test_whether_a_value_may_be_missing_is_yes_or_no(kind):
+    assert kind(missing=True).missing is True
+    assert kind(missing=np.bool_(False)).missing is False
+    for word in ("no", "false", 0, 1, None):
+        with pytest.raises(InvalidArgument, match=r"^missing: got .*expected true or false"):
+            kind(missing=word)

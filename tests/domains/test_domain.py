@@ -393,3 +393,11 @@ def test_numbers_of_code_count_with_either_sign():
 def test_bounds_in_the_words_of_a_command_line_say_how_they_are_written():
     with pytest.raises(InvalidArgument, match=r"bounds: got '0,1', expected \[low,high\]"):
         Domain(bounds="0,1")
+
+
+@pytest.mark.parametrize("name", ["integers", "missing", "of_records"])
+def test_what_is_yes_or_no_is_no_word(name):
+    assert getattr(Domain(**{name: True}), name) is True
+    for word in ("no", "False", 0, 1, None):
+        with pytest.raises(InvalidArgument, match=f"^{name}: got .*expected true or false"):
+            domain_of({name: word})
