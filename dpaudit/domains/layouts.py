@@ -218,17 +218,23 @@ def matrix(columns: Sequence[Column], norm: float | None) -> Layout:
     return Layout(tuple(range(len(columns))), tuple(columns), build, norm=norm)
 
 
-def labelled(columns: Sequence[Column], labels: Column, norm: float | None) -> Layout:
-    """Return the layout of features with labels, ``(X, y)``."""
-    features = matrix(columns, norm)
+def labelled(columns: Sequence[Column], labels: Categories, norm: float | None) -> Layout:
+    """Return the layout of features with labels, ``(X, y)``, whose types no record decides."""
+    features, dtype = matrix(columns, norm), _dtype_of_labels(labels.values)
 
     def build(units: Sequence[Unit]) -> Any:
         found = _records(units)
         kept = features.build([tuple(record[:-1] for record in found)])
-        return kept, np.array([record[-1] for record in found])
+        return kept, np.array([record[-1] for record in found], dtype=dtype)
 
     names = (*features.names, "label")
     return Layout(names, (*columns, labels), build, labels=len(columns), norm=norm)
+
+
+def _dtype_of_labels(values: Sequence[Any]) -> Any:
+    """Return the type of an array that holds all labels of a domain, each as it is."""
+    made = np.array(list(values))
+    return made.dtype if value_key(made.tolist()) == value_key(list(values)) else object
 
 
 def table(names: Sequence[Any], columns: Sequence[Column]) -> Layout:

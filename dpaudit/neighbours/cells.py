@@ -251,25 +251,33 @@ def replaced_record(found: Cells) -> int:
 
 
 def replaced_cell(found: Cells) -> int:
-    """Return the record of which one cell differs."""
-    differs = _differs(found)
-    if len(found.columns) < 2:
+    """Return the record of which one cell differs, and not its label."""
+    if len(found.columns) - (found.labels is not None) < 2:
         raise InvalidArgument("pair", Shown("records of one entry"), "records of several entries")
-    if differs is None or differs.sum() != 1:
-        count = "another number of" if differs is None else int(differs.sum())
-        raise InvalidArgument("pair", Shown(f"{count} differing cells"), "exactly one")
-    return int(np.argmax(differs.any(axis=1)))
+    where, column = _only_cell(found)
+    if column == found.labels:
+        raise InvalidArgument("pair", Shown("differing labels"), "labels that are the same")
+    return where
 
 
 def replaced_label(found: Cells) -> int:
     """Return the record of which the label alone differs."""
     if found.labels is None:
         raise InvalidArgument("pair", Shown("records without labels"), "features with labels")
-    where = replaced_cell(found)
-    differs = found.dataset[where] != found.neighbour[where]
-    if not differs[found.labels]:
+    where, column = _only_cell(found)
+    if column != found.labels:
         raise InvalidArgument("pair", Shown("differing features"), "features that are the same")
     return where
+
+
+def _only_cell(found: Cells) -> tuple[int, int]:
+    """Return the record and the column of the one cell that differs."""
+    differs = _differs(found)
+    if differs is None or differs.sum() != 1:
+        count = "another number of" if differs is None else int(differs.sum())
+        raise InvalidArgument("pair", Shown(f"{count} differing cells"), "exactly one")
+    where, column = np.argwhere(differs)[0].tolist()
+    return where, column
 
 
 def replaced_column(found: Cells) -> int:
@@ -278,7 +286,10 @@ def replaced_column(found: Cells) -> int:
     count = 0 if differs is None else int(differs.any(axis=0).sum())
     if differs is None or count != 1:
         raise InvalidArgument("pair", Shown(f"{count} differing columns"), "exactly one")
-    return int(np.argmax(differs.any(axis=0)))
+    column = int(np.argmax(differs.any(axis=0)))
+    if column == found.labels:
+        raise InvalidArgument("pair", Shown("differing labels"), "labels that are the same")
+    return column
 
 
 def added_record(found: Cells) -> int:

@@ -131,9 +131,11 @@ class Space:
     @property
     def columns(self) -> tuple[int, ...]:
         """The columns in which a neighbour's unit may differ."""
-        labels = self.layout.labels
-        alone = self.relation.name == "replace-label" and labels is not None
-        return (labels,) if alone and labels is not None else tuple(range(len(self.special)))
+        labels, name = self.layout.labels, self.relation.name
+        if name == "replace-label" and labels is not None:
+            return (labels,)
+        every = range(len(self.special))
+        return tuple(n for n in every if name != "replace-cell" or n != labels)
 
     def replacements(self, unit: Unit, others: Sequence[Unit]) -> Iterator[Unit | None]:
         """Yield what a neighbour may have in place of a unit: of others, as the relation allows."""

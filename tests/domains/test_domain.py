@@ -401,3 +401,39 @@ def test_what_is_yes_or_no_is_no_word(name):
     for word in ("no", "False", 0, 1, None):
         with pytest.raises(InvalidArgument, match=f"^{name}: got .*expected true or false"):
             domain_of({name: word})
+
+
+@pytest.mark.parametrize(
+    ("labels", "dtype"),
+    [
+        ((0, 1), np.int64),
+        ((0, 0.5), np.float64),
+        ((True, False), np.bool_),
+        (("a", "bcd"), "<U3"),
+        (("a", 1), object),
+        ((2, True), object),
+        ((2**53 + 1, 0.5), object),
+        ((datetime.date(2020, 1, 1), None), object),
+    ],
+)
+def test_no_record_decides_of_which_type_labels_are(labels, dtype):
+    domain = Domain(bounds=(0, 1), columns=1, labels=labels, records=(0, 3))
+    for some in ((), labels[:1], labels[1:], labels):
+        _, made = domain.layout.build([((0.5, one),) for one in some])
+        assert made.dtype == np.dtype(dtype)
+        assert [(type(one), one) for one in made.tolist()] == [
+            (float if dtype is np.float64 else type(one), one) for one in some
+        ]
+
+
+def test_the_type_of_labels_moves_between_no_neighbours():
+    for labels in ((0, 0.5), ("a", "bb")):
+        domain = Domain(bounds=(0, 1), columns=1, labels=labels, records=(0, 2))
+        for relation in ("replace-label", "add-remove-record"):
+            found = dpaudit.sensitivity(
+                lambda data: float(data[1].dtype.kind == "i") + data[1].dtype.itemsize,
+                domain, relation, calls=60,
+            )  # fmt: skip
+            assert found.at_least == 0
+    found = dpaudit.sensitivity(lambda data: float(sum(data[1] == "bb")), domain, "replace-record")
+    assert found.at_least == pytest.approx(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from datetime import date
 
 import numpy as np
@@ -172,6 +173,28 @@ def test_one_cell_is_one_cell():
             replaced_cell(cells(ROWS, other))
     with pytest.raises(InvalidArgument, match="several entries"):
         replaced_cell(cells([1, 2], [1, 3]))
+
+
+@pytest.mark.parametrize("width", [1, 2])
+@pytest.mark.parametrize("name", ["replace-cell", "replace-column", "replace-label"])
+def test_one_rule_holds_of_datasets_and_of_features_with_labels(name, width):
+    table, labels = np.arange(3.0 * width).reshape(3, width) / 10, np.array([-1.0, 1.0, 1.0])
+    cell, label, every = table.copy(), labels.copy(), -labels
+    cell[1, 0], label[1] = 0.9, -1.0
+    may = {
+        "replace-cell": [width > 1, False, False],
+        "replace-column": [True, False, False],
+        "replace-label": [False, True, False],
+    }[name]
+    others = ((cell, labels), (table, label), (table, every))
+    for (features, given), neighbours in zip(others, may, strict=True):
+        pairs = (
+            ((table, labels), (features, given)),
+            (Dataset(table, labels), Dataset(features, given)),
+        )
+        for one, other in pairs:
+            with nullcontext() if neighbours else pytest.raises(InvalidArgument, match=r"^pair: "):
+                assert Pair(one, other, relation(name)).index in (0, 1)
 
 
 def test_a_label_is_no_feature():

@@ -172,6 +172,12 @@ def test_one_cell_of_another_unit_is_taken_the_first_that_differs():
     ]
 
 
+def test_a_label_is_no_cell_and_the_only_one_that_is_a_label():
+    for relation, columns in (("replace-cell", (0, 1)), ("replace-label", (2,))):
+        assert space(relation, columns=2, labels=(0, 1)).columns == columns
+    assert space("replace-record", columns=2, labels=(0, 1)).columns == (0, 1, 2)
+
+
 def test_a_record_that_is_removed_leaves_none_and_a_user_an_empty_unit():
     assert list(space("add-remove-record", records=(1, 3)).replacements(A, [B])) == [None]
     domain = Domain(columns={"x": Numbers()}, users=2, records=3)
