@@ -7,11 +7,11 @@ from dpaudit.domains.columns import (
     Dates,
     Integers,
     Numbers,
-    Schema,
     Texts,
 )
 from dpaudit.domains.domain import Domain
 from dpaudit.domains.reading import domain_of
+from dpaudit.domains.schemas import Schema
 
 __all__ = [
     "Booleans",

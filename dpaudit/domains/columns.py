@@ -1,20 +1,14 @@
-"""Public domains of tables: what a column may hold, whatever the data are.
-
-A mechanism knows its domain before it sees a record: bounds, categories, whether a value may be
-missing. A `Schema` says so column by column; it can be read from a JSON Schema, as pydantic and
-others write for a record, or from a table that is public itself.
-"""
+"""What a column of a table may hold, whatever the data are: bounds, categories, missing values."""
 
 from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import dpaudit._validate as check
-from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.errors import InvalidArgument
 
 INT64 = range(-(2**63), 2**63)
 
@@ -69,7 +63,12 @@ class Categories(Column):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "values", tuple(self.values))
-        if not self.values or len(set(self.values)) < len(self.values):
+        try:
+            different = set(self.values)
+        except TypeError:
+            expected = "values such as texts and numbers, no lists"
+            raise InvalidArgument("values", self.values, expected) from None
+        if not self.values or len(different) < len(self.values):
             raise InvalidArgument("values", self.values, "different values, at least one")
 
 
@@ -203,198 +202,3 @@ def value_at(column: Column, share: float) -> Any:
 
 def _day(value: datetime.date) -> datetime.date:
     return value.date() if isinstance(value, datetime.datetime) else value
-
-
-@dataclass(frozen=True)
-class Schema:
-    """The public domain of a table.
-
-    Parameters
-    ----------
-    columns
-        What each may hold, by its name and in this order.
-
-    Raises
-    ------
-    InvalidArgument
-        There is no column, or one is described by something else than a `Column`.
-
-    Examples
-    --------
-    >>> people = Schema({"age": Integers(low=0, high=120), "sex": Categories(values=("f", "m"))})
-    >>> list(people.columns)
-    ['age', 'sex']
-    >>> Schema({"age": int})
-    Traceback (most recent call last):
-    dpaudit.errors.InvalidArgument: age: got type, expected a column such as Integers(low=0, high=9)
-    """
-
-    columns: Mapping[str, Column]
-
-    def __post_init__(self) -> None:
-        if not self.columns:
-            raise InvalidArgument("columns", Shown("none"), "at least one")
-        for name, column in self.columns.items():
-            if not isinstance(column, Column) or type(column) is Column:
-                expected = "a column such as Integers(low=0, high=9)"
-                raise InvalidArgument(str(name), Shown(type(column).__name__), expected)
-
-    @classmethod
-    def from_json(cls, schema: Mapping[str, Any]) -> Schema:
-        """Return the domain that a JSON Schema of one record describes.
-
-        Numbers need a ``minimum`` and a ``maximum``, text a ``maxLength`` or an ``enum``, days (the
-        format ``date``) a ``formatMinimum`` and a ``formatMaximum``: what has no bounds has no
-        sensitivity either.
-
-        Raises
-        ------
-        InvalidArgument
-            A property is of another kind, or has no bounds.
-
-        Examples
-        --------
-        >>> schema = {"properties": {
-        ...     "age": {"type": "integer", "minimum": 0, "maximum": 120},
-        ...     "sex": {"enum": ["f", "m"]},
-        ...     "income": {"type": ["number", "null"], "minimum": 0, "maximum": 1e6},
-        ... }}
-        >>> Schema.from_json(schema).columns["income"]
-        Numbers(missing=True, low=0.0, high=1000000.0)
-        >>> Schema.from_json({"properties": {"age": {"type": "integer"}}})
-        Traceback (most recent call last):
-        dpaudit.errors.InvalidArgument: age: got no bounds, expected a minimum and a maximum
-        """
-        properties = schema.get("properties")
-        if not isinstance(properties, Mapping):
-            raise InvalidArgument("schema", Shown("no properties"), "those of a record")
-        needed = schema.get("required", properties)
-        return cls({name: _read(name, part, schema, needed) for name, part in properties.items()})
-
-    @classmethod
-    def of(cls, frame: Any) -> Schema:
-        """Return the domain that a table of pandas spans: bounds and categories are what it holds.
-
-        Examples
-        --------
-        >>> import pandas
-        >>> Schema.of(pandas.DataFrame({"age": [31, 75], "sex": ["f", None]})).columns["sex"]
-        Categories(missing=True, values=('f',))
-        """
-        return cls({name: _seen(name, frame[name]) for name in frame.columns})
-
-
-def _read(name: str, part: Any, whole: Mapping[str, Any], needed: Any) -> Column:
-    """Return the column of one property of a JSON Schema."""
-    kinds, merged, nullable = _resolved(part, whole)
-    missing = nullable or name not in needed
-    if "enum" in merged or "const" in merged:
-        values = merged.get("enum", [merged.get("const")])
-        present = tuple(value for value in values if value is not None)
-        return Categories(missing=missing or len(present) < len(values), values=present)
-    match sorted(kinds):
-        case ["boolean"]:
-            return Booleans(missing=missing)
-        case ["integer"]:
-            low, high = _bounds(name, merged, whole=True)
-            return Integers(missing=missing, low=math.ceil(low), high=math.floor(high))
-        case ["number"]:
-            low, high = _bounds(name, merged, whole=False)
-            return Numbers(missing=missing, low=low, high=high)
-        case ["string"] if merged.get("format") == "date":
-            return Dates(missing=missing, **_days(name, merged))
-        case ["string"] if "maxLength" in merged:
-            longest = check.integer(f"{name}: maxLength", merged["maxLength"], least=0)
-            return Texts(missing=missing, longest=longest)
-    expected = "a boolean, a bounded number, an enum, a date, or a string with maxLength"
-    raise InvalidArgument(name, Shown(", ".join(sorted(kinds)) or "no type"), expected)
-
-
-def _resolved(part: Any, whole: Mapping[str, Any]) -> tuple[set[str], dict[str, Any], bool]:
-    """Return the types of a property without null, what it says, and whether null is one."""
-    merged, kinds, nullable = dict[str, Any](), set[str](), False
-    for one in _branches(part, whole):
-        merged |= one
-        stated = one.get("type", [])
-        kinds |= {stated} if isinstance(stated, str) else set(stated)
-    nullable = "null" in kinds
-    return kinds - {"null"}, merged, nullable
-
-
-def _branches(part: Any, whole: Mapping[str, Any], left: int = 8) -> Iterator[Mapping[str, Any]]:
-    """Yield what a property says, through references of the same file and alternatives."""
-    if not isinstance(part, Mapping) or not left:
-        return
-    reference = part.get("$ref")
-    if isinstance(reference, str) and reference.startswith("#/"):
-        target: Any = whole
-        for step in reference[2:].split("/"):
-            target = target.get(step, {}) if isinstance(target, Mapping) else {}
-        yield from _branches(target, whole, left - 1)
-    for one in (*part.get("anyOf", ()), *part.get("allOf", ()), *part.get("oneOf", ())):
-        yield from _branches(one, whole, left - 1)
-    yield part
-
-
-def _bounds(name: str, merged: Mapping[str, Any], *, whole: bool) -> tuple[float, float]:
-    """Return the least and the greatest number of a property; what is left out is no part of it."""
-    lows = _ends(name, merged, "minimum", math.inf, whole)
-    highs = _ends(name, merged, "maximum", -math.inf, whole)
-    if not lows or not highs:
-        raise InvalidArgument(name, Shown("no bounds"), "a minimum and a maximum")
-    return max(lows), min(highs)
-
-
-def _ends(
-    name: str, merged: Mapping[str, Any], end: str, inwards: float, whole: bool
-) -> list[float]:
-    """Return the numbers at one end: the one that is stated, and the next after one left out."""
-    closed, left_out = merged.get(end), merged.get(f"exclusive{end.capitalize()}")
-    if isinstance(left_out, bool):  # as of draft 4: whether the stated one is left out
-        closed, left_out = (None, closed) if left_out else (closed, None)
-    found = [] if closed is None else [_stated(f"{name}: {end}", closed)]
-    if left_out is not None:
-        found.append(_next(_stated(f"{name}: {end}", left_out), inwards, whole))
-    return found
-
-
-def _stated(name: str, value: Any) -> float:
-    number = check.real(name, value)
-    return value if isinstance(value, int) else number  # doubles have no large integers
-
-
-def _next(end: float, inwards: float, whole: bool) -> float:
-    if not whole:
-        return math.nextafter(end, inwards)
-    return math.floor(end) + 1 if inwards > 0 else math.ceil(end) - 1
-
-
-def _days(name: str, merged: Mapping[str, Any]) -> dict[str, datetime.date]:
-    """Return the first and the last day of a property, which only an extension can state."""
-    ends = (merged.get("formatMinimum"), merged.get("formatMaximum"))
-    try:
-        first, last = (datetime.date.fromisoformat(str(end)) for end in ends)
-    except ValueError:
-        expected = "a formatMinimum and a formatMaximum, days such as 2000-01-31"
-        raise InvalidArgument(name, Shown("no bounds"), expected) from None
-    return {"first": first, "last": last}
-
-
-def _seen(name: Any, values: Any) -> Column:
-    """Return the domain that a column of pandas spans."""
-    from pandas.api import types
-
-    missing, present = bool(values.isna().any()), values.dropna()
-    if isinstance(values.dtype, types.CategoricalDtype):
-        return Categories(missing=missing, values=tuple(values.cat.categories.tolist()))
-    if types.is_bool_dtype(values.dtype):
-        return Booleans(missing=missing)
-    if not len(present):
-        raise InvalidArgument(str(name), Shown("no values"), "at least one, to span a domain")
-    if types.is_datetime64_any_dtype(values.dtype):
-        return Dates(missing=missing, first=present.min().date(), last=present.max().date())
-    if types.is_integer_dtype(values.dtype):
-        return Integers(missing=missing, low=int(present.min()), high=int(present.max()))
-    if types.is_float_dtype(values.dtype):
-        return Numbers(missing=missing, low=float(present.min()), high=float(present.max()))
-    return Categories(missing=missing, values=tuple(dict.fromkeys(present.tolist())))

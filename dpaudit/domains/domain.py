@@ -13,10 +13,11 @@ from numpy.random import Generator
 import dpaudit._validate as check
 import dpaudit.domains.layouts as layouts
 from dpaudit.domains.around import layout_around
-from dpaudit.domains.columns import Categories, Column, Integers, Numbers, Schema
+from dpaudit.domains.columns import Categories, Column, Integers, Numbers
 from dpaudit.domains.generation import Drawn
 from dpaudit.domains.graphs import Frame, by_edge, frame_of
 from dpaudit.domains.layouts import Layout
+from dpaudit.domains.schemas import Schema
 from dpaudit.domains.special import first_value
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.neighbours.cells import are_graphs

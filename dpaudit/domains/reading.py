@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from dpaudit.domains.columns import Schema
 from dpaudit.domains.domain import Domain
 from dpaudit.domains.generation import Drawn
+from dpaudit.domains.schemas import Schema
 from dpaudit.errors import InvalidArgument, Shown
 
 _FIELDS = tuple(field.name for field in dataclasses.fields(Domain))

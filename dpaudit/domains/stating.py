@@ -19,13 +19,13 @@ from dpaudit.domains.columns import (
     Dates,
     Integers,
     Numbers,
-    Schema,
     Texts,
     holds,
 )
 from dpaudit.domains.domain import Domain
 from dpaudit.domains.layouts import Layout, Unit, is_short, of_user
 from dpaudit.domains.relations import relation_in, require_one_place, require_records
+from dpaudit.domains.schemas import Schema
 from dpaudit.domains.special import absent_value
 from dpaudit.errors import InvalidArgument, Shown
 

@@ -24,9 +24,9 @@ from dpaudit.domains.columns import (
     Dates,
     Integers,
     Numbers,
-    Schema,
     Texts,
 )
+from dpaudit.domains.schemas import Schema
 from dpaudit.testing.admm import AdmmState, Edges, admm_states, connected_graphs, penalties
 from dpaudit.testing.audits import assert_not_refuted
 from dpaudit.testing.data import datasets, joined, vectors

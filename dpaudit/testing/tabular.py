@@ -20,10 +20,10 @@ from dpaudit.domains.columns import (
     Dates,
     Integers,
     Numbers,
-    Schema,
     Texts,
     varies,
 )
+from dpaudit.domains.schemas import Schema
 from dpaudit.errors import InvalidArgument, Shown, UnknownName
 from dpaudit.neighbours import Pair
 from dpaudit.neighbours.found import chosen_relation

@@ -9,8 +9,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpaudit.domains import Booleans, Categories, Dates, Integers, Numbers, Schema, Texts
-from dpaudit.domains import columns as module
+from dpaudit.domains import (
+    Booleans,
+    Categories,
+    Dates,
+    Integers,
+    Numbers,
+    Schema,
+    Texts,
+    columns,
+    schemas,
+)
 from dpaudit.domains.columns import Seen, holds
 from dpaudit.errors import InvalidArgument
 
@@ -65,7 +74,7 @@ def test_what_may_be_missing_may_be_none_or_nan():
         (lambda: Dates(first="2020-01-01"), "first"),
         (lambda: Dates(last=3), "last"),
         (lambda: Schema({}), "columns"),
-        (lambda: Schema({"a": module.Column()}), "a"),
+        (lambda: Schema({"a": columns.Column()}), "a"),
     ],
 )
 def test_a_column_of_nothing_is_refused_by_the_name_of_its_end(make, name):
@@ -144,7 +153,7 @@ def test_references_are_followed_eight_deep_and_in_no_circle():
     part = {"properties": {"a": {"$ref": "#/$defs/1"}}, "$defs": chain}
     assert Schema.from_json(part).columns == {"a": Integers(low=0, high=9)}
     for start in ({"$ref": "#/$defs/0"}, {"$ref": "#/properties/a"}):
-        with pytest.raises(InvalidArgument, match=r"^a: got no type"):
+        with pytest.raises(InvalidArgument, match=r"^a: got references without an end"):
             Schema.from_json(part | {"properties": {"a": start}})
     with pytest.raises(InvalidArgument, match="schema: got no properties"):
         Schema.from_json({"type": "object"})
@@ -152,12 +161,12 @@ def test_references_are_followed_eight_deep_and_in_no_circle():
 
 def test_ends_are_the_tightest_of_those_that_are_stated():
     ends = {"minimum": 0.5, "exclusiveMinimum": 2, "maximum": 9.5, "exclusiveMaximum": 8}
-    assert module._bounds("a", ends, whole=True) == (3, 7)
-    low, high = module._bounds("a", ends, whole=False)
+    assert schemas._bounds("a", [ends], whole=True) == (3, 7)
+    low, high = schemas._bounds("a", [ends], whole=False)
     assert (low, high) == (math.nextafter(2, 3), math.nextafter(8, 7))
-    assert module._next(2.5, math.inf, True) == 3
-    assert module._next(2.5, -math.inf, True) == 2
-    assert module._next(-2.5, math.inf, True) == -2
+    assert schemas._next(2.5, math.inf, True) == 3
+    assert schemas._next(2.5, -math.inf, True) == 2
+    assert schemas._next(-2.5, math.inf, True) == -2
 
 
 # --- tables ---------------------------------------------------------------------------------------
