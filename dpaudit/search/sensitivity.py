@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import default_rng
+from numpy.typing import NDArray
 
 import dpaudit._validate as check
-from dpaudit._typing import Array
 from dpaudit.domains.reading import domain_of
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.freezing.recorder import fresh_copy
@@ -29,7 +29,8 @@ from dpaudit.search.space import space_apart, space_of
 
 CHANGED = "query: different answers on the same dataset, expected a deterministic function"
 _AGAIN = 4  # calls on the pair that was found
-_ROUNDING = 16 * float(np.finfo(np.float64).eps)
+_UNITS = 16  # in the last place, which rounding may explain
+_ROUNDING = _UNITS * float(np.finfo(np.float64).eps)
 
 # By what the longest distance is divided for the unit of the next search: the first one is about
 # that distance, the second about a twentieth of it, the last about two hundredths.
@@ -93,8 +94,10 @@ class Moved(NamedTuple):
     certain: float
 
 
-def answer_of(query: Callable[[Any], Any], dataset: Any) -> Array:
+def answer_of(query: Callable[[Any], Any], dataset: Any) -> NDArray[np.floating[Any]]:
     """Return the answer of a query as an array of one dimension at least.
+
+    One of 32 or 16 bits stays such: its last place says how far it is rounded.
 
     Raises
     ------
@@ -103,12 +106,19 @@ def answer_of(query: Callable[[Any], Any], dataset: Any) -> Array:
     """
     answer = query(fresh_copy(dataset))
     try:
-        return np.atleast_1d(check.finite_array("answer", answer, ndim=np.ndim(answer)))
+        found = np.atleast_1d(check.finite_array("answer", answer, ndim=np.ndim(answer)))
     except InvalidArgument as error:
         raise MechanismError(f"query: {error}") from None
+    own = np.asarray(answer).dtype
+    return found.astype(own) if own.kind == "f" and own.itemsize < found.itemsize else found
 
 
-def moved_between(one: Array, other: Array, norm: Norm) -> Moved:
+def _rounding_of(*answers: NDArray[Any]) -> float:
+    """Return how far answers may be rounded, relatively: of the one with the fewest digits."""
+    return _UNITS * max(float(np.finfo(one.dtype).eps) for one in answers)
+
+
+def moved_between(one: NDArray[Any], other: NDArray[Any], norm: Norm) -> Moved:
     """Return how far two answers are apart.
 
     Raises
@@ -121,11 +131,15 @@ def moved_between(one: Array, other: Array, norm: Norm) -> Moved:
             f"query: answers of shapes {one.shape} and {other.shape} on neighbours, "
             "expected the same shape on both"
         )
+    rounding = _rounding_of(one, other)
+    one, other = one.astype(np.float64), other.astype(np.float64)
     distance = check.non_negative("norm", norm(one - other))
-    return Moved(distance, distance - _ROUNDING * norm(np.maximum(np.abs(one), np.abs(other))))
+    return Moved(distance, distance - rounding * norm(np.maximum(np.abs(one), np.abs(other))))
 
 
-def require_function(query: Callable[[Any], Any], pair: Pair[Any]) -> tuple[Array, Array]:
+def require_function(
+    query: Callable[[Any], Any], pair: Pair[Any]
+) -> tuple[NDArray[np.floating[Any]], NDArray[np.floating[Any]]]:
     """Return a query's answers on a pair; refuse one that answers otherwise when it is asked again.
 
     A random query, and one that counts its calls, moves between any two datasets, and between two
@@ -143,16 +157,18 @@ def require_function(query: Callable[[Any], Any], pair: Pair[Any]) -> tuple[Arra
     return one, other
 
 
-def _are_same(one: Array, other: Array) -> bool:
+def _are_same(one: NDArray[Any], other: NDArray[Any]) -> bool:
     """Return whether answers are the same but for rounding, as threads may add in any order."""
     if one.shape != other.shape:
         return False
-    return bool((np.abs(one - other) <= _ROUNDING * np.maximum(np.abs(one), np.abs(other))).all())
+    rounding = _rounding_of(one, other)
+    one, other = one.astype(np.float64), other.astype(np.float64)
+    return bool((np.abs(one - other) <= rounding * np.maximum(np.abs(one), np.abs(other))).all())
 
 
 class _First(NamedTuple):
     dataset: Any
-    answer: Array
+    answer: NDArray[np.floating[Any]]
 
 
 class _Measure:
@@ -181,7 +197,7 @@ class _Measure:
             return NOTHING
         return Shown(certain / self.unit(first.dataset, neighbour), "movement", certain)
 
-    def _answer(self, dataset: Any) -> Array:
+    def _answer(self, dataset: Any) -> NDArray[np.floating[Any]]:
         self.runs += 1
         return answer_of(self.query, dataset)
 

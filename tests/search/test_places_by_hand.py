@@ -21,6 +21,7 @@ from dpaudit.search.norms import norm_of
 from dpaudit.search.sensitivity import moved_between, sensitivity
 from dpaudit.search.showing import Shown
 from dpaudit.search.space import Place, space_apart, space_of
+from dpaudit.testing import assert_sensitivity
 
 A, B, C, D = (((float(n),),) for n in range(4))
 
@@ -289,6 +290,23 @@ def test_what_rounding_may_add_to_a_movement_is_not_certain():
     assert 1 - 1e-8 < certain < 1
     assert moved_between(other, one, norm_of("l2")[1]) == (distance, certain)
     assert moved_between(np.zeros(1), np.zeros(1), norm_of("l2")[1]).certain == 0
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.float16])
+def test_rounding_is_that_of_the_type_of_answers(kind):
+    domain = Domain(bounds=(0, 1), records=3)
+    query = lambda x: x.astype(kind).mean()  # noqa: E731
+    found = sensitivity(query, domain, "replace-record", calls=60)
+    assert 1 / 3 - 20 * np.finfo(kind).eps <= found.at_least <= 1 / 3
+    with pytest.raises(AssertionError):  # what is no rounding is none
+        assert_sensitivity(query, 0.3, domain=domain, relation="replace-record", search_calls=60)
+    assert_sensitivity(query, 1 / 3, domain=domain, relation="replace-record", search_calls=60)
+
+
+def test_answers_of_two_types_are_rounded_as_the_shorter_one():
+    one, other = np.array([1.0]), np.array([1 + 1e-6], dtype=np.float32)
+    assert moved_between(one, other, norm_of("l2")[1]).certain < 0
+    assert moved_between(one, one + 1e-6, norm_of("l2")[1]).certain > 0.99e-6
 
 
 def test_a_sensitivity_is_below_the_truth_by_no_more_than_rounding():
