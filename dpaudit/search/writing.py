@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 _LONGEST = 600
 
@@ -28,18 +29,49 @@ def written(dataset: Any) -> str | None:
 
 def _expression(dataset: Any) -> str | None:
     if isinstance(dataset, np.ndarray):
-        return f"np.array({_text(dataset.tolist())})"
+        return _of_array(dataset)
     if isinstance(dataset, tuple):
         parts = [_expression(one) for one in dataset]
         return None if None in parts else f"({', '.join(map(str, parts))})"
     if isinstance(dataset, list | int | float | str):
         return _text(dataset)
-    if hasattr(dataset, "to_dict") and hasattr(dataset, "columns"):
-        return f"pd.DataFrame({_text(dataset.to_dict('list'))})"
+    if hasattr(dataset, "iloc") and hasattr(dataset, "columns"):
+        return _of_frame(dataset)
     if hasattr(dataset, "edges") and hasattr(dataset, "nodes"):
         nodes, edges = list(dataset.nodes), list(dataset.edges)
         return f"nx.from_dict_of_lists({_neighbours(nodes, edges)!r})"
     return None
+
+
+def _of_array(array: NDArray[Any]) -> str:
+    """Return an array as Python: with its type and its shape where its values do not say them."""
+    values = array.tolist()
+    again = np.array(values)
+    dtype = array.dtype.str if array.dtype.kind in "US" else array.dtype.name
+    said = "" if again.dtype == array.dtype else f", dtype={dtype!r}"
+    if array.ndim > 1 and not array.size:
+        said = "" if array.dtype == np.float64 else f", dtype={dtype!r}"
+        return f"np.empty({array.shape}{said})"
+    return f"np.array({_text(values)}{said})"
+
+
+def _of_frame(frame: Any) -> str | None:
+    """Return a table as Python: with the type of each column that its values do not say."""
+    if not frame.columns.is_unique:
+        return None
+    parts = [f"{name!r}: {_of_column(column)}" for name, column in frame.items()]
+    rows = frame.index.tolist()
+    index = "" if rows == list(range(len(rows))) else f", index={_text(rows)}"
+    return f"pd.DataFrame({{{', '.join(parts)}}}{index})"
+
+
+def _of_column(column: Any) -> str:
+    values, dtype = column.tolist(), column.dtype
+    if str(dtype) == "category":
+        ordered = ", ordered=True" if dtype.ordered else ""
+        return f"pd.Categorical({_text(values)}, {_text(dtype.categories.tolist())}{ordered})"
+    is_said = bool(values) and type(column)(values).dtype == dtype
+    return _text(values) if is_said else f"pd.array({_text(values)}, dtype={str(dtype)!r})"
 
 
 def _text(value: Any) -> str:

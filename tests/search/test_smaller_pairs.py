@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpaudit.domains import Dates, Domain, Integers, Numbers
+from dpaudit.domains import Booleans, Categories, Dates, Domain, Integers, Numbers, Texts
 from dpaudit.neighbours.tables import Pair
 from dpaudit.search.engine import search
 from dpaudit.search.shrinking import fewer, shrink
@@ -106,16 +106,53 @@ def test_a_search_returns_a_short_pair_that_shows_as_much():
         [{"a": 1.5}] * 20,
         pd.DataFrame({"a": [1.0] * 9 + [np.nan], "b": ["nan"] * 10}),
         pd.DataFrame({"born": pd.to_datetime(["2000-02-29"] * 3), "n": [1, 2, 3]}),
+        pd.DataFrame({"a": pd.Categorical(["z", "x", None], ["z", "y", "x"], ordered=True)}),
+        pd.DataFrame({"a": pd.Categorical([], [2, 1])}),
+        pd.DataFrame({"a": pd.array([3, None], dtype="Int64"), "b": np.array([1, 2], np.int8)}),
+        pd.DataFrame({"a": [1.0, 2.0]}, index=[4, 2]),
+        pd.DataFrame({"a": np.array([], dtype="datetime64[s]"), "b": np.array([], dtype=bool)}),
+        np.empty((0, 3)),
+        np.empty((0, 3), dtype=np.int64),
+        np.array([], dtype=np.int64),
+        np.array([1.5], dtype=np.float32),
+        np.array(["a"], dtype="<U3"),
+        np.array(["a", 1], dtype=object),
+        (np.empty((0, 2)), np.array([], dtype="<U1")),
     ],
 )
 def test_what_is_written_is_the_dataset_again(dataset):
     text = written(dataset)
     again = eval(text, {"np": np, "pd": pd})
-    if isinstance(dataset, pd.DataFrame):
-        pd.testing.assert_frame_equal(again, dataset, check_dtype=False)
-    else:
-        np.testing.assert_array_equal(again, dataset)
+    _are_the_same(again, dataset)
     assert len(text) < 120
+
+
+def _are_the_same(again, dataset):
+    if isinstance(dataset, pd.DataFrame):
+        pd.testing.assert_frame_equal(again, dataset, check_index_type=False)
+    elif isinstance(dataset, tuple):
+        for one, other in zip(again, dataset, strict=True):
+            _are_the_same(one, other)
+    else:
+        assert type(again) is type(dataset)
+        np.testing.assert_array_equal(again, dataset, strict=isinstance(dataset, np.ndarray))
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        Domain(columns={"c": Categories(values=("z", "y")), "n": Integers(missing=True)}),
+        Domain(columns={"d": Dates(missing=True), "b": Booleans(), "t": Texts(missing=True)}),
+        Domain(bounds=(0, 1), columns=2, labels=("a", "bcd")),
+        Domain(bounds=(0, 3), integers=True),
+        Domain(columns={"c": Categories(values=(1, 2))}, users=2),
+    ],
+)
+def test_a_dataset_of_a_domain_is_written_with_its_types_however_few_records_it_has(domain):
+    record = domain.first_unit[0]
+    for units in ((), ((record,),), ((record,),) * 3):
+        dataset = domain.layout.build(units)
+        _are_the_same(eval(written(dataset), {"np": np, "pd": pd}), dataset)
 
 
 def test_cells_of_tables_become_simple_by_their_types():
