@@ -61,8 +61,8 @@ def _of_frame(frame: Any) -> str | None:
         return None
     parts = [f"{name!r}: {_of_column(column)}" for name, column in frame.items()]
     rows = frame.index.tolist()
-    index = "" if rows == list(range(len(rows))) else f", index={_text(rows)}"
-    return f"pd.DataFrame({{{', '.join(parts)}}}{index})"
+    index = "" if rows == list(range(len(rows))) else f".set_axis({_text(rows)})"
+    return f"pd.DataFrame({{{', '.join(parts)}}}){index}"
 
 
 def _of_column(column: Any) -> str:
@@ -70,8 +70,9 @@ def _of_column(column: Any) -> str:
     if str(dtype) == "category":
         ordered = ", ordered=True" if dtype.ordered else ""
         return f"pd.Categorical({_text(values)}, {_text(dtype.categories.tolist())}{ordered})"
-    is_said = bool(values) and type(column)(values).dtype == dtype
-    return _text(values) if is_said else f"pd.array({_text(values)}, dtype={str(dtype)!r})"
+    has_unit = dtype.kind == "M"  # which days that are written do not have
+    is_said = bool(values) and not has_unit and type(column)(values).dtype == dtype
+    return _text(values) if is_said else f"pd.Series({_text(values)}, dtype={str(dtype)!r})"
 
 
 def _text(value: Any) -> str:
