@@ -40,7 +40,7 @@ class Domain:
         Of numbers: ``(low, high)``, or None where nothing is known of them. Two integers are
         bounds of numbers too; ``integers`` says that nothing else occurs.
     records
-        How many records a dataset has: a number, or the fewest and the most.
+        How many records a dataset has, whoever they are of: a number, or the fewest and the most.
     columns
         How many numbers a record holds; or what each column may hold, by its name: a table.
     integers
@@ -180,7 +180,7 @@ class Domain:
 
     @cached_property
     def sizes(self) -> tuple[int, int]:
-        """The fewest and the most units of a dataset."""
+        """The fewest and the most records of a dataset; of graphs, edges that there may be."""
         if self.nodes is not None:
             edges = self.nodes * (self.nodes - 1) // 2
             return edges, edges
@@ -193,7 +193,7 @@ class Domain:
         if self.form == "value":
             return 1, 1
         if self.records is None:
-            return _SIZES
+            return _SIZES[0], _SIZES[1] * (self.users or 1)
         given = self.records
         low, high = given if isinstance(given, Sequence) else (given, given)
         low = check.integer("records", low, least=0)

@@ -205,7 +205,8 @@ def neighbours_stated(
         require_records(domain)
         return [dataset_stated(domain, one, user) for one in (dataset, neighbour)]
     named = relation_in(domain, relation if user is None else f"{relation}: {user}")
-    beside = (low - 1, high + 1) if named.name == "add-remove-record" else (low, high)
+    further = {"add-remove-record": 1, "add-remove-user": domain.users or 1}.get(named.name, 0)
+    beside = (low - further, high + further)
     sides = [_units(domain, dataset, (low, high)), _units(domain, neighbour, beside)]
     if domain.nodes is None:  # of graphs a unit is an edge, of which a node has several
         require_one_place(named, *sides)
@@ -218,7 +219,8 @@ def _layout(domain: Domain, user: str | None) -> Layout:
 
 def _units(domain: Domain, stated: Any, sizes: tuple[int, int]) -> list[Unit]:
     low, high = sizes
-    if not isinstance(stated, list) or not low <= len(stated) <= high:
+    count = _count(domain, stated)
+    if count is None or not low <= count <= high:
         raise InvalidArgument("dataset", Shown("others"), f"a list of {low} to {high} records")
     most, fewest = domain.users or 1, 0 if domain.users else 1
     units = list[Unit]()
@@ -227,6 +229,13 @@ def _units(domain: Domain, stated: Any, sizes: tuple[int, int]) -> list[Unit]:
             raise InvalidArgument("dataset", Shown("others"), f"at most {most} records of one")
         units.append(tuple(_record(domain, record) for record in unit))
     return units
+
+
+def _count(domain: Domain, stated: Any) -> int | None:
+    """Return how many records a dataset has, of users all of theirs; None if it is none."""
+    if not isinstance(stated, list) or not all(isinstance(unit, list) for unit in stated):
+        return None
+    return len(stated) if domain.users is None else sum(map(len, stated))
 
 
 def _record(domain: Domain, stated: Any) -> tuple[Any, ...]:

@@ -191,6 +191,7 @@ class Hunt:
     def calls_in(self, seconds: float) -> int:
         """Return how many calls take so long, a few at least, as the first ones show."""
         began, dataset = monotonic(), next(making.datasets(self.space, self.some, self.rng))
+        dataset = self.space.fitted(dataset)
         for _ in range(_TIMED):
             self.shows.first(self.space.layout.build(dataset))
         pace = (monotonic() - began) / max(1, self.shows.runs)

@@ -243,7 +243,7 @@ def in_turn(
     Those that were made of the dataset that somebody has come first, a few more at a time. Of no
     more datasets than ``most`` is any pair made.
     """
-    made = enumerate(islice(datasets(space, some, rng), most))
+    made = enumerate(map(space.fitted, islice(datasets(space, some, rng), most)))
     waiting = [
         *((one, _EDITS) for one in edited),
         *((places(space, one, some, number), 2) for number, one in made),

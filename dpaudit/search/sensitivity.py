@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import dpaudit._validate as check
 from dpaudit.domains.reading import domain_of
-from dpaudit.errors import InvalidArgument, MechanismError
+from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, what_happened
 from dpaudit.freezing.recorder import fresh_copy
 from dpaudit.neighbours.found import chosen_relation
 from dpaudit.neighbours.metrics import Metric
@@ -118,6 +118,16 @@ def _rounding_of(*answers: NDArray[Any]) -> float:
     return _UNITS * max(float(np.finfo(one.dtype).eps) for one in answers)
 
 
+def _answered(query: Callable[[Any], Any], dataset: Any) -> NDArray[np.floating[Any]]:
+    """Return the answer of a query, which may fail: what it raises is said as that of any code."""
+    try:
+        return answer_of(query, dataset)
+    except DpauditError:
+        raise
+    except Exception as error:
+        raise MechanismError(f"query: {what_happened(error)}") from error
+
+
 def moved_between(one: NDArray[Any], other: NDArray[Any], norm: Norm) -> Moved:
     """Return how far two answers are apart.
 
@@ -150,8 +160,8 @@ def require_function(
     MechanismError
         It is no function of its data.
     """
-    one, other = (answer_of(query, side) for side in (pair.dataset, pair.neighbour))
-    second, first = (answer_of(query, side) for side in (pair.neighbour, pair.dataset))
+    one, other = (_answered(query, side) for side in (pair.dataset, pair.neighbour))
+    second, first = (_answered(query, side) for side in (pair.neighbour, pair.dataset))
     if not (_are_same(one, first) and _are_same(other, second)):
         raise MechanismError(CHANGED)
     return one, other
@@ -199,7 +209,7 @@ class _Measure:
 
     def _answer(self, dataset: Any) -> NDArray[np.floating[Any]]:
         self.runs += 1
-        return answer_of(self.query, dataset)
+        return _answered(self.query, dataset)
 
 
 def _one(dataset: Any, neighbour: Any) -> float:
@@ -325,8 +335,8 @@ def sensitivity(
     InvalidArgument
         An argument is not what is described here.
     MechanismError
-        The query's answers are of different shapes, or are not finite; or it gives two on one
-        dataset.
+        The query raises, its answers are of different shapes, or are not finite; or it gives two
+        on one dataset.
 
     Examples
     --------

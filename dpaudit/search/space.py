@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, cycle
 from typing import Any, NamedTuple
 
 from dpaudit.domains.columns import Column, Seen, holds
@@ -64,6 +64,8 @@ class Space:
         Whether datasets are like those of somebody, whose records nobody else is to see.
     plain
         Keys of the values that nobody's records tell; None where all special ones are such.
+    records
+        Of users: the fewest and the most records of all of them together.
     """
 
     layout: Layout
@@ -75,6 +77,7 @@ class Space:
     is_bounded: bool = True
     is_of_records: bool = False
     plain: tuple[frozenset[Any], ...] | None = None
+    records: tuple[int, int] | None = None
 
     @property
     def removes(self) -> bool:
@@ -189,10 +192,31 @@ class Space:
         low, high = self.sizes
         if isinstance(self.relation, Metric):
             return all(low <= len(unit) <= high for unit in (*place.units, place.new or ()))
+        if self.records is not None:
+            return self._hold_as_many(place, *self.records)
         more = len(place.units)
         if place.new is None and low == high:  # a dataset, and one of a record more or fewer
             return more in (low, low + 1)
         return low <= more - (place.new is None) and more <= high
+
+    def _hold_as_many(self, place: Place, low: int, high: int) -> bool:
+        """Return whether users of both sides hold as many records as there may be, together."""
+        here, there = (sum(map(len, side)) for side in (place.units, place.neighbour))
+        least = 0 if self.removes and low == high else low  # a dataset, and one without a user
+        return low <= here <= high and least <= there <= high
+
+    def fitted(self, units: tuple[Unit, ...]) -> tuple[Unit, ...]:
+        """Return users with as many records as there may be: some are left out, or one has more."""
+        if self.records is None or not units:
+            return units
+        (low, high), made, count = self.records, list[Unit](), 0
+        repeated = cycle(one for one in units if one)
+        for unit in chain(units, repeated):
+            if (count >= low and len(made) >= len(units)) or count >= high:
+                break
+            made.append(unit[: high - count])
+            count += len(made[-1])
+        return tuple(made)
 
     def _is_as_made(self, place: Place) -> bool:
         """Return whether a pair is of datasets that somebody makes, but for what neighbours have.
@@ -312,7 +336,7 @@ def space_of(
     special = tuple(tuple(special_values(column, constants)) for column in layout.columns)
     return Space(
         layout,
-        domain.sizes,
+        _sizes(domain),
         named,
         tuple(starts),
         special,
@@ -320,7 +344,16 @@ def space_of(
         domain.is_bounded,
         bool(starts) or domain.of_records,
         _plain(layout, special, written),
+        None if domain.users is None else domain.sizes,
     )
+
+
+def _sizes(domain: Domain) -> tuple[int, int]:
+    """Return the fewest and the most units: users of whom nobody says how many are some."""
+    if domain.users is None:
+        return domain.sizes
+    low, high = domain.sizes
+    return -(-low // domain.users), high if domain.records is not None else high // domain.users
 
 
 def _space_of_graphs(frame: Frame, relation: Relation, dataset: Any) -> Space:
@@ -414,10 +447,10 @@ def _checked(
         units = _by_user(dataset, user or USER, domain.users, layout.names)
     else:
         units = (((dataset,),),) if domain.form == "value" else _units(dataset)
-    low, high = domain.sizes
-    if domain.records is not None and not low <= len(units) <= high:
+    (low, high), count = domain.sizes, sum(map(len, units))
+    if domain.records is not None and not low <= count <= high:
         raise InvalidArgument(
-            "dataset", Shown(f"{len(units)} records"), f"what the domain allows: {low} to {high}"
+            "dataset", Shown(f"{count} records"), f"what the domain allows: {low} to {high}"
         )
     widths = {len(record) for unit in units for record in unit}
     if not widths <= {len(layout.columns)}:

@@ -179,3 +179,11 @@ def test_answers_that_differ_in_their_last_bits_are_one():
         return float(data.sum()) * (1 + 1e-16 * (len(calls) % 2))
 
     assert dpaudit.sensitivity(total, FOUR, "replace-record").at_least == pytest.approx(2)
+
+
+def test_what_a_query_raises_is_said_as_that_of_any_code():
+    def query(x):
+        return {}["key"] if x.sum() > 1 else 0.0
+
+    with pytest.raises(MechanismError, match=r"query: .*KeyError"):
+        dpaudit.sensitivity(query, {"bounds": (0, 1), "records": 3}, "replace-record")

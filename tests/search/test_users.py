@@ -97,3 +97,38 @@ def test_a_key_that_is_there_by_luck_is_not_taken_for_one_that_one_side_lacks():
     pair = space_of(domain, "add-remove-user: user").pair(found.place)
     assert found.kind == "structure"
     assert set(pair.dataset["kind"]) > set(pair.neighbour["kind"])
+
+
+@pytest.mark.parametrize("relation", BOTH)
+@pytest.mark.parametrize("records", [4, (2, 4), (3, 5)])
+def test_records_of_a_domain_are_those_of_all_its_users(relation, records):
+    domain = Domain(bounds=(0, 1), users=2, records=records)
+    low, high = domain.sizes
+
+    def beyond(table):
+        return float(len(table) > high)
+
+    def least(table):
+        return float(len(table) < low)
+
+    assert dpaudit.sensitivity(beyond, domain, relation, calls=200).at_least == 0
+    if low < high or relation == BOTH[1]:
+        assert dpaudit.sensitivity(least, domain, relation, calls=200).at_least == 0
+    found = dpaudit.sensitivity(by_record, domain, relation, calls=200)
+    assert found.at_least == pytest.approx(2.0)
+
+
+def test_a_table_of_users_has_as_many_records_as_its_domain_says():
+    table = pd.DataFrame({"user": [0, 0, 1, 1, 2], "value": [0.5] * 5})
+    with pytest.raises(InvalidArgument, match=r"dataset: got 5 records, .*: 4 to 4"):
+        space_of(Domain(bounds=(0, 1), users=2, records=4), BOTH[0], dataset=table)
+    space = space_of(Domain(bounds=(0, 1), users=2, records=5), BOTH[0], dataset=table)
+    assert [len(unit) for unit in space.starts[0]] == [2, 2, 1]
+
+
+def test_users_are_fitted_to_the_records_that_there_may_be():
+    space = space_of(Domain(bounds=(0, 1), users=2, records=5), BOTH[1])
+    two, one = ((0.0,), (1.0,)), ((0.5,),)
+    assert [len(unit) for unit in space.fitted((two,) * 4)] == [2, 2, 1]
+    assert [len(unit) for unit in space.fitted((one,) * 2)] == [1] * 5
+    assert space.fitted((two, two, one)) == (two, two, one)
