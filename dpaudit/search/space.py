@@ -187,6 +187,11 @@ class Space:
         """The units of datasets that were held to the domain when they were read."""
         return frozenset(id(unit) for units in self.starts for unit in units)
 
+    @cached_property
+    def _keys(self) -> frozenset[Any]:
+        """The same by their values: a pair may come from another process."""
+        return frozenset(value_key(unit) for units in self.starts for unit in units)
+
     def _are_as_many(self, place: Place) -> bool:
         """Return whether a pair has as many units, or records, as there may be on both sides."""
         low, high = self.sizes
@@ -226,7 +231,10 @@ class Space:
         """
         new = () if place.new is None else (place.new,)
         if self.exchanges_records:
-            return all(id(unit) in self._given for unit in (*place.units, *new))
+            units = {id(unit): unit for unit in (*place.units, *new)}
+            return all(
+                key in self._given or value_key(unit) in self._keys for key, unit in units.items()
+            )
         if not any(_is_part(place.units, start) for start in self.starts):
             return False
         return not place.new or self._has_another_cell(place.units[place.place], place.new)
@@ -287,7 +295,9 @@ class Space:
 def _is_part(units: Sequence[Unit], of: Sequence[Unit]) -> bool:
     """Return whether units are those of a dataset, in their order, without some at most."""
     left = iter(of)
-    return all(any(unit is one for one in left) for unit in units)
+    return all(
+        any(unit is one or value_key(unit) == value_key(one) for one in left) for unit in units
+    )
 
 
 def _goes_beyond(cells: Sequence[Any], column: Column, found: Ends | None) -> bool:

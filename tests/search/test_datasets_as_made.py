@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -103,6 +105,29 @@ def test_records_in_another_order_are_no_dataset_where_one_goes():
     assert not space.allows(Place((units[0],) * 3, 1, None))
     replaced = space_of(made, "replace-record")
     assert replaced.allows(Place((replaced.starts[0][0],) * 3, 1, replaced.starts[0][2]))
+
+
+@pytest.mark.parametrize("relation", ["add-remove-record", "replace-record"])
+def test_a_pair_of_another_process_is_known_by_its_values(relation):
+    space = space_of(Domain(examples=(np.eye(3), np.eye(3)[[0, 0, 1]])), relation)
+    for place in filter(space.allows, _pairs(space, 30)):
+        assert space.allows(pickle.loads(pickle.dumps(place)))
+    mixed = Place((((1.0, 1.0, 0.0),),) * 3, 0, None if space.removes else space.starts[0][0])
+    assert not space.allows(mixed)
+
+
+@pytest.mark.parametrize(("noise", "verdict"), [(1.0, "not refuted"), (0.25, "refuted")])
+def test_a_histogram_of_such_rows_is_judged_as_what_it_is(noise, verdict):
+    def histogram(x, rng):
+        return x.sum(axis=0) + rng.laplace(scale=noise, size=4)
+
+    given = {
+        "relation": "add-remove-record",
+        "epsilon": 1.0,
+        "trials": 1000,
+        "confidence": 1 - 1e-6,
+    }
+    assert dpaudit.audit(histogram, domain=_one_hot, **given).verdict == verdict
 
 
 def test_the_first_units_are_of_the_least_and_the_greatest_number():
