@@ -93,7 +93,7 @@ def curve(part: Release, orders: Array) -> Array:
 def _selected(part: PrivateSelection, orders: Array) -> Array:
     """Return the divergence of the best of several runs, see `dpaudit.accounting.selection`."""
     divergence = renyi_divergence(part.base, orders)
-    known = np.append(_ORDERS, math.inf), _grid(part.base)
+    known = np.append(_ORDERS, math.inf), _grid(part.base).everywhere()
     if part.law != "poisson":
         return selection.negative_binomial(part.law, part.runs, divergence, orders, known)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -249,6 +249,7 @@ def _log_gap(u: Array, order: float) -> Array:
 
 _LOG_EXCESS = np.linspace(math.log(1e-6), math.log(1e8), 240)  # of the order over 1
 _ORDERS = 1 + np.exp(_LOG_EXCESS)
+_STRIDE = 6  # of the orders that are tried first: the bounds have one valley
 
 
 def renyi_divergence(event: Event, orders: ArrayLike) -> Array:
@@ -347,30 +348,56 @@ class RenyiCurveDP(Guarantee):
         try:
             return basic_pure(self.event)
         except UnsupportedEvent:
-            return rounding.above(float(_grid(self.event)[-1]), 0.0)
+            return rounding.above(float(renyi_divergence(self.event, math.inf)), 0.0)
 
     def _least(self, bound: Callable[[Array, Array], Array]) -> float:
-        """Return the least of a bound at ``(order - 1, divergence)``: on a grid, then refined."""
+        """Return the least of a bound at ``(order - 1, divergence)``: on a grid, then refined.
+
+        On the grid it is looked for at every few orders, and then at all that are near.
+        """
 
         def at(log_excess: float) -> float:
             order = 1 + np.exp([log_excess])  # its excess as rounded is that of the curve
             return min(float(bound(order - 1, renyi_divergence(self.event, order))[0]), 1e15)
 
+        def on(places: slice) -> Array:
+            return bound(_ORDERS[places] - 1, _grid(self.event).at(places))
+
         with np.errstate(over="ignore"):
-            values = bound(_ORDERS - 1, _grid(self.event)[:-1])
-            best = int(np.argmin(values))
-            ends = _LOG_EXCESS[max(best - 1, 0)], _LOG_EXCESS[min(best + 1, len(values) - 1)]
+            near = _STRIDE * int(np.argmin(on(slice(0, None, _STRIDE))))
+            first = max(near - _STRIDE, 0)
+            values = on(slice(first, near + _STRIDE + 1))
+            best = first + int(np.argmin(values))
+            ends = _LOG_EXCESS[max(best - 1, 0)], _LOG_EXCESS[min(best + 1, len(_ORDERS) - 1)]
             refined = minimize_scalar(at, bounds=ends, method="bounded", options={"xatol": 1e-6})
-        return float(min(values[best], refined.fun))
+        return float(min(values.min(), refined.fun))
 
     def __str__(self) -> str:
         return repr(self)
 
 
+class _Divergences:
+    """Divergences of an event at the orders of the grid, worked out where they are asked for."""
+
+    def __init__(self, event: Event) -> None:
+        self._event, self._known = event, np.full(len(_ORDERS), np.nan)
+
+    def at(self, places: slice) -> Array:
+        """Return the divergences at some orders."""
+        wanted = np.arange(len(_ORDERS))[places]
+        missing = wanted[np.isnan(self._known[wanted])]
+        if len(missing):
+            self._known[missing] = renyi_divergence(self._event, _ORDERS[missing])
+        return self._known[wanted]
+
+    def everywhere(self) -> Array:
+        """Return the divergences at all orders, and then at infinity."""
+        return np.append(self.at(slice(None)), renyi_divergence(self._event, math.inf))
+
+
 @lru_cache(maxsize=16)
-def _grid(event: Event) -> Array:
-    """Return the divergences at the orders of the grid, and then at infinity."""
-    return renyi_divergence(event, np.append(_ORDERS, math.inf))
+def _grid(event: Event) -> _Divergences:
+    return _Divergences(event)
 
 
 def zcdp(event: Event) -> ZeroConcentratedDP:

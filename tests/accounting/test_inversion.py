@@ -21,8 +21,8 @@ from dpaudit.accounting.events import (
     Sequence,
 )
 from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
-from dpaudit.accounting.pairs import known
-from dpaudit.accounting.pairs.composition import Bracket
+from dpaudit.accounting.pairs import composition, known
+from dpaudit.accounting.pairs.composition import Bracket, Composition
 from dpaudit.accounting.pairs.known import GaussianPair, LaplacePair, SubsampledGaussianPair
 from dpaudit.accounting.proved import NumericalDP
 from dpaudit.accounting.series.inversion import inverted_delta, inverted_epsilon
@@ -194,9 +194,40 @@ def test_a_loss_that_is_nearly_an_atom_has_no_bounded_variation(count):
     ],
     ids=["faint", "many"],
 )
-def test_its_refusals_speak_of_what_is_shared(event):
+def test_its_refusals_speak_of_what_is_shared(event, monkeypatch):
+    monkeypatch.setattr(composition, "_MOST_QUADRATURES", 9)
     with pytest.raises(ConvergenceError, match=r"^saddle point: .*use the numerical accountant"):
         inverted_delta(event, 1e-121)
+
+
+def phases(count):
+    """Return so many different steps, whose noise falls."""
+    noise = np.linspace(1.6, 0.8, count).tolist()
+    steps = [PoissonSubsampledGaussian(sampling_ratio=0.01, noise_multiplier=one) for one in noise]
+    return Sequence(tuple(steps))
+
+
+def test_of_many_different_steps_the_ends_are_as_close_as_of_few(monkeypatch):
+    event = phases(24)
+    found = inverted_epsilon(event, 1e-5)
+    assert found.upper - found.lower <= 1e-10 * found.upper
+    grid = numerical_epsilon(event, 1e-5)
+    assert grid.lower <= found.lower
+    assert found.upper <= grid.upper <= grid.lower * (1 + 1e-3)
+    monkeypatch.setattr(composition, "MANY", 24)
+    every = inverted_epsilon(event, 1e-5)
+    assert [found.lower, found.upper] == pytest.approx([every.lower, every.upper], rel=1e-11)
+
+
+def test_orders_are_chosen_by_laws_that_stand_for_all():
+    whole = Composition.of(phases(60))
+    some = whole.some
+    assert len(some) == 8
+    assert some.steps == 60
+    for order in (0.5, 2.0, 8.0):
+        assert some.log_moment(order) == pytest.approx(whole.log_moment(order), rel=0.1)
+    few = Composition.of(phases(16))
+    assert few.some is few
 
 
 def test_an_envelope_bounds_the_characteristic_function():

@@ -31,7 +31,7 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.accounting.events import Event
 from dpaudit.accounting.grid.convolution import Convolved, Rounded, convolved, rounded
-from dpaudit.accounting.pairs.composition import Bracket, Composition
+from dpaudit.accounting.pairs.composition import MANY, Bracket, Composition
 from dpaudit.accounting.pairs.pair import DominatingPair
 from dpaudit.errors import ConvergenceError
 
@@ -69,19 +69,26 @@ class Window:
     up: float
 
 
-def window_of(log_mgf: Callable[[float], float], order: float) -> Window:
-    """Return where all of the tilted law lies but for what may be left out on either side."""
-    here, room = log_mgf(order), -math.log(LEFT_OUT)
+def window_of(
+    log_mgf: Callable[[float], float],
+    order: float,
+    about: Callable[[float], float] | None = None,
+) -> Window:
+    """Return where all of the tilted law lies but for what may be left out on either side.
 
-    def above(h: float) -> float:
-        return (log_mgf(order + h) - here + room) / h
+    A function near the logarithm of the moments chooses the orders, if one is given.
+    """
+    room = -math.log(LEFT_OUT)
 
-    def below(h: float) -> float:
-        return (log_mgf(order - h) - here + room) / h
+    def beyond(log_mgf: Callable[[float], float], sign: int) -> Callable[[float], float]:
+        here = log_mgf(order)
+        return lambda h: (log_mgf(order + sign * h) - here + room) / h
 
-    up = lowest(above, LEAST_ORDER, 2.0, 0.02, _FARTHEST)
-    down = lowest(below, LEAST_ORDER, 2.0, 0.02, _FARTHEST)
-    return Window(-below(down), above(up), down, up)
+    up, down = (
+        lowest(beyond(about or log_mgf, sign), LEAST_ORDER, 2.0, 0.02, _FARTHEST)
+        for sign in (1, -1)
+    )
+    return Window(-beyond(log_mgf, -1)(down), beyond(log_mgf, 1)(up), down, up)
 
 
 def spacing_of(pairs: Composition, at_least: float) -> float:
@@ -98,11 +105,16 @@ def step_window(
     order: float,
     window: Window,
     total: int,
+    tried: int = 8,
 ) -> tuple[float, float]:
-    """Return where one step's tilted loss lies, up to its share of what may be left out."""
+    """Return where one step's tilted loss lies, up to its share of what may be left out.
+
+    So many orders are tried for each end: equal steps have sqrt(total) times those of the whole.
+    """
     here = float(pair.log_mgf(np.array(order)))
     room = math.log(total) - math.log(LEFT_OUT)
-    reach = np.geomspace(1.0, 4 * math.sqrt(total), 8)  # equal steps have orders sqrt(total) times
+    even = math.sqrt(total)
+    reach = np.geomspace(1.0, 4 * even, tried)
     ups, downs = window.up * reach, window.down * reach
     high = np.nanmin((pair.log_mgf(order + ups) - here + room) / ups)
     low = np.nanmax(-(pair.log_mgf(order - downs) - here + room) / downs)
@@ -362,10 +374,10 @@ def _epsilon(pairs: Composition, delta: float, cells: int, share: float) -> Brac
         return Bracket(0.0, most)
     log_delta = math.log(delta - lost)
 
-    def bound(order: float) -> float:
-        return (pairs.log_moment(order) + _saddle(order) - log_delta) / order
+    def bound(order: float, of: Composition = pairs) -> float:
+        return (of.log_moment(order) + _saddle(order) - log_delta) / order
 
-    order = _order(pairs, bound)
+    order = _order(pairs, partial(bound, of=pairs.some))
     above, below = _curves(pairs, order, cells, (lost, betrayed))
     upper = max(0.0, min(above.epsilon(delta), bound(order), most))
     return _ordered(max(0.0, below.epsilon(delta)), upper)
@@ -390,10 +402,10 @@ def _delta(pairs: Composition, epsilon: float, cells: int, share: float) -> Brac
 def _delta_without_tails(
     pairs: Composition, epsilon: float, cells: int, betrayed: float
 ) -> Bracket:
-    def bound(order: float) -> float:
-        return pairs.log_moment(order) + _saddle(order) - order * epsilon
+    def bound(order: float, of: Composition = pairs) -> float:
+        return of.log_moment(order) + _saddle(order) - order * epsilon
 
-    order = _order(pairs, bound)
+    order = _order(pairs, partial(bound, of=pairs.some))
     lost = betrayed + pairs.trimmed_mass
     if bound(order) < _UNDERFLOW:
         return Bracket(betrayed, min(lost + _SMALLEST, 1.0))
@@ -429,12 +441,13 @@ def _order(pairs: Composition, bound: Callable[[float], float]) -> float:
 def _curves(
     pairs: Composition, order: float, cells: int, lost: tuple[float, float]
 ) -> tuple[UpperCurve, LowerCurve]:
-    window = window_of(pairs.log_moment, order)
+    some, tried = pairs.some, 8 if len(pairs) <= MANY else 2
+    window = window_of(pairs.log_moment, order, some.log_moment)
     spacing = spacing_of(pairs, (window.high - window.low) / (cells - 32))
     if order * spacing > _STEEPEST:
         return _curves(pairs, _STEEPEST / (2 * spacing), cells, lost)
     steps: list[tuple[Rounded, int]] = [
-        (rounded(pair, step_window(pair, order, window, pairs.steps), spacing, order), count)
+        (rounded(pair, step_window(pair, order, window, pairs.steps, tried), spacing, order), count)
         for pair, count in pairs
     ]
     first, tails = math.floor(window.low / spacing) - 16, (window.down, window.up)

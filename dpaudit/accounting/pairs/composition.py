@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -61,7 +61,9 @@ from dpaudit.guarantees import rounding
 
 # Losses between these are composed; what lies beyond is pure DP that needs no composing.
 _FAINT, _VAST = 1e-100, 1e7
-_MOST_QUADRATURES = 8
+_MOST_QUADRATURES = 1000  # of some hundredths of a second each
+# Different laws, of which orders are chosen by so many.
+MANY, _SOME = 16, 8
 
 
 @dataclass(frozen=True)
@@ -176,6 +178,32 @@ class Composition:
         )
         return p, q
 
+    @cached_property
+    def some(self) -> Composition:
+        """The composition, or about the same one of few laws: to choose orders by."""
+        return self if len(self.parts) <= MANY else self.thinned(_SOME)
+
+    def thinned(self, most: int) -> Composition:
+        """Return about the same composition of so many laws at most, to choose orders by.
+
+        Of laws in the order of a moment, the middle one of a group stands for all. No bound may
+        rest on it.
+
+        Examples
+        --------
+        >>> laws = [LaplaceRelease(sensitivity=s / 100, noise_scale=1.0) for s in range(1, 100)]
+        >>> few = Composition.of(Sequence(tuple(laws))).thinned(9)
+        >>> len(few), few.steps, round(few.largest, 2)
+        (9, 99, 49.5)
+        """
+        if len(self.parts) <= most:
+            return self
+        ordered = sorted(self.parts, key=lambda part: float(part[0].log_mgf(np.array(1.0))))
+        size = -(-len(ordered) // most)
+        groups = [ordered[start : start + size] for start in range(0, len(ordered), size)]
+        middle = [(group[len(group) // 2][0], sum(n for _, n in group)) for group in groups]
+        return Composition(tuple(middle))
+
     @property
     def out_of_range(self) -> bool:
         """Whether losses are so small or so large that only their bound is told."""
@@ -227,9 +255,11 @@ class Composition:
                 "form are too much work; use the numerical accountant"
             )
 
+        some = self.some
+
         def height(log_order: float) -> float:
             order = math.exp(log_order)
-            value = self.log_moment(order) - order * epsilon
+            value = some.log_moment(order) - order * epsilon
             return min(value - math.log(order) - math.log1p(order), 1e300)
 
         bounds = math.log(1e-9), math.log(1e7)

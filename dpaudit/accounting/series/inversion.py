@@ -433,7 +433,8 @@ def _taken(pairs: Composition, loss: float) -> float:
     if pairs.steps == 1:
         return -math.inf if loss > 0 else 0.0
     orders = [float(c) / max(loss, 1e-300) for c in np.geomspace(1.0, 1e3, 8)]
-    return min(0.0, *(pairs.log_moment(-1 - c) - c * loss for c in orders))
+    best = min(orders, key=lambda c: pairs.some.log_moment(-1 - c) - c * loss)
+    return min(0.0, pairs.log_moment(-1 - best) - best * loss)
 
 
 def _order(pairs: Composition, epsilon: float, most: float) -> float:
