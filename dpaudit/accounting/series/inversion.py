@@ -432,7 +432,7 @@ def _taken(pairs: Composition, loss: float) -> float:
     """Return a bound on the log-probability under Q that the losses take so much away."""
     if pairs.steps == 1:
         return -math.inf if loss > 0 else 0.0
-    orders = [float(c) / max(loss, 1e-300) for c in np.geomspace(1.0, 1e3, 8)]
+    orders = (np.geomspace(1.0, 1e3, 8) / max(loss, 1e-300)).tolist()
     best = min(orders, key=lambda c: pairs.some.log_moment(-1 - c) - c * loss)
     return min(0.0, pairs.log_moment(-1 - best) - best * loss)
 
@@ -461,9 +461,8 @@ def _period(
     order: float, farther: tuple[tuple[float, float], ...], epsilon: float, log_copies: float
 ) -> float:
     """Return a period whose copies of delta are at most ``exp(log_copies)``, about."""
-    left = -log_copies / order
     right = min((moment - c * epsilon - log_copies) / (c - order) for c, moment in farther)
-    return max(left, right)
+    return max(-log_copies / order, right)
 
 
 def _length(pairs: Composition, order: float, h: float) -> int:
