@@ -48,7 +48,9 @@ def test_the_region_holds_all_outcomes_whose_intervals_say_as_much(n, m, delta):
     )
     for hits, other in ((n - 3, 2), (n - 1, 0), (n, m // 3)):
         seen = Outcome(hits, other, n, m)
-        least = ranking("interval", seen, delta, ALPHA).region(np.arange(m + 1))
+        rank = ranking("interval", seen, delta, ALPHA)
+        assert rank.rank <= table[hits, other] <= rank.rank + 1e-4
+        least = rank.region(np.arange(m + 1))
         extreme = np.arange(n + 1)[:, None] >= least[None, :]
         assert extreme[table >= table[hits, other] - 1e-9].all()
         assert not extreme[table < table[hits, other] - 1e-4].any()
