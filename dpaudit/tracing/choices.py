@@ -186,8 +186,7 @@ class Uniform(Pending):
         drawn = Drawn(
             lambda rng: rng.random(shape), b"uniform", shape, lambda rng: _wide_uniform(rng, shape)
         )
-        found = self._state.decide("public", self._sources, drawn)
-        return found if found.ndim else float(found)
+        return self.number(self._state.decide("public", self._sources, drawn))
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         is_coin = ufunc in _BELOW and method == "__call__" and not options
@@ -209,8 +208,7 @@ class Uniform(Pending):
         return function_of_uniform(self._first, (piece, piece), ufunc, values)
 
     def _from_first(self, first: Any) -> Any:
-        found = self._offset + self._factor * first
-        return found if self.shape else float(found)
+        return self.number(np.asarray(self._offset + self._factor * first))
 
     def _coin(self, ufunc: Any, inputs: tuple[Any, ...]) -> Choosing | None:
         """Return whether draws are below a threshold, or above it; None where they are not."""
@@ -303,7 +301,7 @@ class Geometric(Pending):
             lambda rng: rng.geometric(chance * 10.0 ** -rng.uniform(0.1, 3), self.shape),
         )
         found = np.rint(self._state.decide("public", self._sources, drawn)).astype(np.int64)
-        return found if found.ndim else int(found)
+        return self.number(found, int)
 
     def combine(self, ufunc: Any, inputs: tuple[Any, ...]) -> Any:
         """Return discrete Laplace noise, of a difference of two."""
@@ -359,7 +357,7 @@ def public_draw(
     if found.dtype.kind in "biu":  # reading values off outputs rounds them
         value = np.rint(value)
     value = value.astype(found.dtype)
-    return value if isinstance(example, np.ndarray) else type(example)(value[()])
+    return value[()] if isinstance(example, np.ndarray) or state.of_numpy else type(example)(value)
 
 
 def _are_exact(drawn: Array) -> bool:
@@ -448,7 +446,7 @@ def _alike_entries(
 ) -> Choosing:
     whole_shape = (*call.shape, len(options))
     wide = np.broadcast_to(options, whole_shape), np.broadcast_to(chances, whole_shape)
-    return Choosing(state, whole(call), *wide, of_python)
+    return Choosing(state, whole(call), *wide, None if state.of_numpy else of_python)
 
 
 # Primitives all of whose values are equally likely.

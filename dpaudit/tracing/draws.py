@@ -77,6 +77,19 @@ class Meeting:
 FAR_OUT = 2.0  # decimal logarithm of the times by which noise is widened at most
 _STEPS_APART = 1e6  # of counts, beyond which no noise of whole numbers is tilted
 
+
+def have_same_parameters(one: Meeting, other: Meeting) -> bool:
+    """Return whether two meetings of one place have one law."""
+    return _described(one) == _described(other)
+
+
+def _described(meeting: Meeting) -> list[Any]:
+    parameters = meeting.parameters
+    fields = parameters if isinstance(parameters, tuple) else vars(parameters).values()
+    given = [part for part in fields if isinstance(part, np.ndarray | np.generic | bytes)]
+    return [meeting.key, *(part if isinstance(part, bytes) else part.tolist() for part in given)]
+
+
 Meet = Callable[[Meeting], Array]
 
 
@@ -92,11 +105,16 @@ class LawState(recorder.State):
     located
         Of each call of a primitive in order, whether the location that it is given is a value that
         its noise meets; of further ones, whether it is 0 says so.
+    of_numpy
+        Whether single numbers are numpy's where a primitive returns Python's: code that does
+        something else then has no law, as it cannot be told which of both a number would be.
     """
 
-    def __init__(self, seed: int, meet: Meet, located: Sequence[bool] = ()) -> None:
+    def __init__(
+        self, seed: int, meet: Meet, located: Sequence[bool] = (), *, of_numpy: bool = False
+    ) -> None:
         super().__init__(seed)
-        self._meet, self._expected = meet, located
+        self._meet, self._expected, self.of_numpy = meet, located, of_numpy
         self.located: list[bool] = []
         self.spent: dict[int, Array] = {}
         self.meetings: list[Meeting] = []

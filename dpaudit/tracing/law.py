@@ -42,7 +42,7 @@ from dpaudit.neighbours import Pair
 from dpaudit.reals import Real
 from dpaudit.tracing.determined import Outcome, ReadOff
 from dpaudit.tracing.discrete import KINDS
-from dpaudit.tracing.draws import Meeting, draw_widely
+from dpaudit.tracing.draws import Meeting, draw_widely, have_same_parameters
 from dpaudit.tracing.lockstep import Trace, run_in_lockstep
 from dpaudit.tracing.pending import NoLaw
 from dpaudit.tracing.runs import (
@@ -57,7 +57,7 @@ from dpaudit.tracing.runs import (
     unlawful,
     untouched,
 )
-from dpaudit.tracing.together import NotTogether, Together, batches, can_go_together, lanes_alone
+from dpaudit.tracing.together import NotTogether, Together, batches, can_go_together
 
 Key = tuple[str, str, tuple[int, ...]]
 _AGAIN = 64  # runs that show whether outputs tell noisy values after the history of one
@@ -256,10 +256,10 @@ class TracedLaw(Wraps):
         values, losses, log_mgf, outcome = many.tilted(pair, tilt, runs, rng)
         if not _are_same_losses(many.losses(values, pair), losses):
             raise self._broken("runs beside one another differ from runs alone")
-        many.require_told_again(values, (pair.dataset, pair.neighbour), rng)
-        for at in lanes_alone(runs):
+        for at in range(runs):
             one = Outcome(outcome.fixed, outcome.numbers[at])
             self._require_as_alone(values[at], pair, float(losses[at]), one)
+            self._require_told_again(values[at], (pair.dataset, pair.neighbour), rng)
         return np.column_stack([values, losses, log_mgf])
 
     def _require_as_alone(
@@ -373,9 +373,17 @@ class TracedLaw(Wraps):
 
     def _forced(self, dataset: Any, values: Array) -> tuple[list[Meeting], Outcome]:
         """Return the meetings and the output of a run that is given its noisy values."""
-        run = forced(self.calling.one, dataset, list(self._split(values)), self.located)
+        given = list(self._split(values))
+        run = forced(self.calling.one, dataset, given, self.located)
         self._require_followed(run)
-        return run.meetings, self._outcome(run)
+        outcome = self._outcome(run)
+        if any(shape == () for _, _, shape in self.keys):
+            again = forced(self.calling.one, dataset, given, self.located, of_numpy=True)
+            self._require_followed(again)
+            alike = map(have_same_parameters, run.meetings, again.meetings)
+            if not all(alike) or not same_outcome(self._outcome(again), outcome):
+                raise self._broken("whether a number is Python's or numpy's decides what is done")
+        return run.meetings, outcome
 
     def _outcome(self, trace: Trace) -> Outcome:
         try:

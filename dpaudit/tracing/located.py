@@ -42,8 +42,7 @@ class Noise(Pending):
 
     def decide(self) -> Any:
         """Return it as a noisy value around 0."""
-        found = self._located(np.zeros(self.shape), self._factor, self._sources)
-        return found if found.ndim or isinstance(found, Lanes) else float(found)
+        return self.number(self._located(np.zeros(self.shape), self._factor, self._sources))
 
     def _located(self, centre: Array, factor: Array, sources: Sequence[Source]) -> Any:
         """Return a noisy value; noise and its negative have one law."""
@@ -61,13 +60,16 @@ class Noise(Pending):
         centre = np.asarray(value)
         if centre.dtype.kind not in "biuf":
             raise self.refusal("noise is added to what is no number")
+        self._require_wide(centre)
         shape = np.broadcast_shapes(centre.shape, self.shape)
         factor = spread_out(self._factor, shape)
         found = self._located(sign * spread_out(centre, shape), factor, self.broadcast(shape))
         if found.ndim or isinstance(found, Lanes):
             return found
-        plain = not isinstance(value, np.generic | np.ndarray) and self._sources[0][0].shape == ()
-        return float(found) if plain or not of_numpy else np.float64(found)
+        if not of_numpy:
+            return np.float64(found) if self._state.of_numpy else float(found)
+        is_of_numpy = isinstance(value, np.generic | np.ndarray)
+        return np.float64(found) if is_of_numpy else self.number(found)
 
     def _meet_lanes(self, value: Lanes, sign: float) -> Any:
         """Return the sum with a value of many runs."""
@@ -91,8 +93,14 @@ class Noise(Pending):
         factor = np.asarray(number)
         if factor.dtype.kind not in "biuf":
             raise self.refusal("noise is multiplied by what is no number")
+        self._require_wide(factor)
         made = np.asarray(self._factor / factor if divide else self._factor * factor)
         return self._alike(self.broadcast(made.shape), made)
+
+    def _require_wide(self, other: Array) -> None:
+        """Refuse numbers of numpy to whose few digits a number of Python would be rounded."""
+        if self._is_one_draw and other.dtype.kind == "f" and other.dtype.itemsize < 8:
+            raise self.refusal("a draw is rounded to a type of fewer than 64 bits")
 
     def _alike(self, sources: Sequence[Source], factor: Array) -> Noise:
         return Noise(self._state, self._kind, sources, factor)
@@ -128,7 +136,8 @@ class Noise(Pending):
         return self._times(other, divide=True) if one is self else one / self.plain()
 
     def __round__(self, *digits: Any) -> Any:
-        return round(self.plain(), *digits) if digits or self.shape else self._rounded(np.int64)
+        is_law = self._is_one_draw and not digits  # of a number of numpy Python's integer is made
+        return self._rounded(np.int64) if is_law else round(self.plain(), *digits)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
         if function in (np.round, np.around) and len(args) == 1 and not options:
@@ -258,8 +267,7 @@ class Exponential(Noise):
             return factor * standard_draw(kind, rng, self.shape)
 
         drawn = Drawn(draw, given, self.shape, lambda rng: draw(rng) * 10.0 ** rng.uniform(0, 2))
-        found = self._state.decide("public", self._sources, drawn)
-        return found if found.ndim else float(found)
+        return self.number(self._state.decide("public", self._sources, drawn))
 
     def _located(self, centre: Array, factor: Array, sources: Sequence[Source]) -> Array:
         raise self.refusal(f"no law is read of {self._kind} noise that is added to a value")

@@ -82,6 +82,8 @@ class Pending(Unmet):
         if self._value is None:
             self._state.note_look()
             self._value = self.decide()
+            if isinstance(self._value, np.ndarray):  # which other names of the noise would share
+                self._value.setflags(write=False)
         return self._value
 
     @property
@@ -92,7 +94,17 @@ class Pending(Unmet):
     @property
     def is_plain_number(self) -> bool:
         """Whether it stands for a number of Python, and for none of numpy."""
+        return self._is_one_draw and not self._state.of_numpy
+
+    @property
+    def _is_one_draw(self) -> bool:
         return bool(self._sources) and all(call.shape == () for call, _ in self._sources)
+
+    def number(self, found: Any, of_python: type = float) -> Any:
+        """Return an array, or what is one number as a number of Python, or of numpy."""
+        if found.ndim or not isinstance(found, np.ndarray | np.generic):  # of many runs at once
+            return found
+        return of_python(found) if self.is_plain_number else np.asarray(found)[()]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -114,18 +126,23 @@ class Pending(Unmet):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         linear = method == "__call__" and not options.keys() - {"out"} and ufunc in LINEAR
+        if any(isinstance(one, Pending) and one.is_decided for one in _targets(options)):
+            raise self.refusal("noise is changed in place")
         if not linear or self.is_decided:
             return apply_plain(getattr(ufunc, method), inputs, options)
         return super().__array_ufunc__(ufunc, method, *inputs, **options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        if any(isinstance(one, Pending) for one in _targets(options)):
+            raise self.refusal("noise is changed in place")
         if function in (np.stack, np.concatenate):
             if (joint := _joint(self._state, function, args, options)) is not None:
                 return joint
         return apply_plain(function, args, options)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return np.array(self.plain(), dtype=dtype)
+        found = np.asarray(self.plain(), dtype=dtype)
+        return found.copy() if copy else found
 
     def written(self, target: Any, found: Any) -> Any:
         """Return an array that a noisy value was written over."""
@@ -206,6 +223,11 @@ class Pending(Unmet):
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self.plain(), name)
+
+
+def _targets(options: dict[str, Any]) -> tuple[Any, ...]:
+    into = options.get("out")
+    return into if isinstance(into, tuple) else (into,)
 
 
 def _as_it_is(value: Any) -> Any:

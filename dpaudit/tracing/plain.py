@@ -52,13 +52,18 @@ def is_plain_numpy(function: Any) -> bool:
     return _is_plain(function, set())
 
 
+def _is_atom(value: Any) -> bool:
+    """Return whether a value never changes: a record of numpy does."""
+    return isinstance(value, _ATOMS) and not isinstance(value, np.void)
+
+
 def is_plain_data(data: Any) -> bool:
     """Return whether data are arrays and numbers alone."""
     if type(data) in (list, tuple):
         return all(map(is_plain_data, data))
     if type(data) is np.ndarray:
         return data.dtype.kind in "biuf"
-    return isinstance(data, _ATOMS)
+    return _is_atom(data)
 
 
 def _is_plain(function: Any, seen: set[FunctionType]) -> bool:
@@ -101,4 +106,4 @@ def _is_plain_global(name: str, held: dict[str, Any], seen: set[FunctionType]) -
 
 
 def _is_constant(value: Any) -> bool:
-    return all(map(_is_constant, value)) if type(value) is tuple else isinstance(value, _ATOMS)
+    return all(map(_is_constant, value)) if type(value) is tuple else _is_atom(value)

@@ -71,6 +71,8 @@ def forced(
     values: Sequence[Array],
     located: Sequence[bool],
     draw: Callable[[Meeting], Array] | None = None,
+    *,
+    of_numpy: bool = False,
 ) -> Trace:
     """Return a run whose first noisy values are given; further ones are drawn, if they may be."""
     left = iter(values)
@@ -86,7 +88,7 @@ def forced(
             raise state.end_as_impossible()
         return settled
 
-    state = LawState(0, meet, located)
+    state = LawState(0, meet, located, of_numpy=of_numpy)
     return trace(state, function, dataset)
 
 

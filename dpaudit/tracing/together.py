@@ -1,7 +1,8 @@
 """Runs of plain numpy together: noisy values of many runs at once, each held to what one run is.
 
-Every check of single runs is made of each lane. Some lanes are run alone, too, and have to return
-the same, bit for bit. Where runs cannot go together, `NotTogether` says so, and each goes alone.
+Lanes propose tilted values. Every lane is run alone, too, which has to have the same loss and to
+return the same, bit for bit: no bound rests on what lanes made of the code. Where runs cannot go
+together, `NotTogether` says so, and each goes alone.
 """
 
 from __future__ import annotations
@@ -34,8 +35,7 @@ from dpaudit.tracing.runs import (
 )
 from dpaudit.tracing.steps import LAWS, Located, LocatedLaw
 
-_ALONE = 8  # lanes of a batch that are run alone, too
-_FEWEST = 2 * _ALONE  # runs that are worth a batch
+_FEWEST = 16  # runs that are worth a batch
 _NUMBERS = 2**20  # of all lanes of an array as large as the data
 
 
@@ -276,8 +276,3 @@ def stacked(outcomes: Sequence[Outcome]) -> Outcome:
     if len(alike) > 1:
         raise NotTogether
     return Outcome(outcomes[0].fixed, np.stack([one.numbers for one in outcomes]))
-
-
-def lanes_alone(runs: int) -> list[int]:
-    """Return which lanes are run alone, too: from the first to the last."""
-    return sorted({int(at) for at in np.linspace(0, runs - 1, _ALONE)})

@@ -18,6 +18,8 @@ from dpaudit.tracing.pending import whole
 class AState:
     """Answers with what it is given, or 0, and notes what is decided."""
 
+    of_numpy = False
+
     def __init__(self, answer=None):
         self.answer, self.decided, self.looks = answer, [], 0
 

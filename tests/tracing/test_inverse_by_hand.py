@@ -22,6 +22,8 @@ CENTRED = Piece(-0.5, 1.0)
 class AState:
     """Answers with what it is given, and notes what is decided."""
 
+    of_numpy = False
+
     def __init__(self, answer=(0.25, 0.75)):
         self.answer, self.decided = answer, []
 

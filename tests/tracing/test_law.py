@@ -23,7 +23,7 @@ from dpaudit.tracing.determined import Outcome, learn
 from dpaudit.tracing.law import TracedLaw, TracedView
 from dpaudit.tracing.placed import law_of
 from dpaudit.tracing.reading import read_law
-from dpaudit.tracing.runs import NoLawFound
+from dpaudit.tracing.runs import NoLawFound, forced
 from dpaudit.tracing.steps import LAWS, Located
 
 HERE = {"isolation": Isolation(in_process=True), "executor": Executor(workers=1)}
@@ -197,8 +197,11 @@ def test_noisy_numbers_are_of_the_kind_that_plain_ones_are():
     law = read(kinds_of_numbers)
     assert isinstance(law, TracedLaw), law
     plain = kinds_of_numbers(PAIR.dataset, np.random.default_rng(0))
-    assert law.sample(PAIR.dataset, 3, np.random.default_rng(0)).shape == (3, 3)
     assert plain[-1] == [True, False, True]
+    run = forced(kinds_of_numbers, PAIR.dataset, [np.zeros(())] * 3, law.located)
+    assert run.run.value[-1] == plain[-1]
+    with pytest.raises(MechanismError, match="whether a number is Python's or numpy's decides"):
+        law.sample(PAIR.dataset, 3, np.random.default_rng(0))
 
 
 # Of the noisy values of these, all of which their outputs tell.

@@ -432,7 +432,7 @@ def _taken(pairs: Composition, loss: float) -> float:
     """Return a bound on the log-probability under Q that the losses take so much away."""
     if pairs.steps == 1:
         return -math.inf if loss > 0 else 0.0
-    orders = (np.geomspace(1.0, 1e3, 8) / max(loss, 1e-300)).tolist()
+    orders: list[float] = (np.geomspace(1.0, 1e3, 8) / max(loss, 1e-300)).tolist()
     best = min(orders, key=lambda c: pairs.some.log_moment(-1 - c) - c * loss)
     return min(0.0, pairs.log_moment(-1 - best) - best * loss)
 
