@@ -104,7 +104,7 @@ def report():
     whole = Report(results=[result], environment=Environment.of_this_machine(1, 0))
     document = json.loads(whole.model_dump_json())
     kept = {"schema_version", "kind", "verdict", "label", "estimate_label", "band_label"}
-    kept |= {"measured_label", "standing"}
+    kept |= {"measured_label", "standing", "order"}
 
     def plant(value, name=""):
         if isinstance(value, dict):
