@@ -30,7 +30,7 @@ import numpy as np
 
 from dpaudit.auditing.evidence import Evidence
 from dpaudit.errors import InvalidArgument, Shown
-from dpaudit.estimation.joint import joint_lower_bound
+from dpaudit.estimation.joint import largest_lower_bound
 from dpaudit.execution import stream
 from dpaudit.execution.failures import OutOfTime
 from dpaudit.execution.ledger import current
@@ -311,7 +311,7 @@ def ceiling(trials: int, alpha: float, delta: float) -> float:
     >>> round(ceiling(10_000, 0.05, 0.0), 2), round(ceiling(100, 0.05, 0.5), 2)
     (8.79, 3.48)
     """
-    return joint_lower_bound(trials, 0, trials, trials, delta=delta, alpha=alpha)
+    return largest_lower_bound(trials, trials, delta=delta, alpha=alpha)
 
 
 def plan(

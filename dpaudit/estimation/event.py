@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.estimation.counted import Event, Tally
-from dpaudit.estimation.joint import choose_order, joint_lower_bound
+from dpaudit.estimation.joint import choose_order, joint_lower_bound, largest_lower_bound
 from dpaudit.estimation.likelihood import distance, largest_likelihood_bound
 from dpaudit.estimation.orders import exponent
 
@@ -278,7 +278,7 @@ def most_of(counts: Mapping[str, int], delta: float, alpha: float) -> float:
     8.79
     """
     trials, others = counts["favoured_trials"], counts["other_trials"]
-    return joint_lower_bound(trials, 0, trials, others, delta=delta, alpha=alpha)
+    return largest_lower_bound(trials, others, delta=delta, alpha=alpha)
 
 
 def error_rates(scores_p: Array, scores_q: Array) -> tuple[tuple[float, ...], tuple[float, ...]]:

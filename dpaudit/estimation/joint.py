@@ -187,6 +187,18 @@ def choose_order(
     return max(ORDERS, key=lambda order: _lower_bound(outcome, delta, alpha, order))
 
 
+def largest_lower_bound(trials: int, other_trials: int, *, delta: float, alpha: float) -> float:
+    """Return the largest bound of so many transcripts, all of them right, in whichever order.
+
+    Examples
+    --------
+    >>> round(largest_lower_bound(10_000, 10_000, delta=0.0, alpha=0.05), 2)
+    8.79
+    """
+    counts = (trials, 0, trials, other_trials)
+    return max(joint_lower_bound(*counts, delta=delta, alpha=alpha, order=o) for o in ORDERS)
+
+
 @lru_cache(maxsize=64)  # what certifies an event is asked for again where its outputs are checked
 def _lower_bound(outcome: Outcome, delta: float, alpha: float, order: Order) -> float:
     test = _Test.of(outcome, delta, alpha, order)

@@ -9,8 +9,8 @@ order, and no order is best everywhere:
 | "likelihood" | the likelihood bound                       | many hits, or none on the other |
 | "interval"   | the bound of two Clopper-Pearson intervals | few hits on the other dataset   |
 
-Beside few other hits the likelihood bound ranks (24, 0) of 5000 as high as (300, 10), which the
-first is three times likelier to be by chance. An order is fixed before a certifying count is seen.
+Beside few other hits the likelihood bound ranks (24, 0) of 5000 as high as (300, 10), though chance
+gives the first far more often. An order is fixed before a certifying count is seen.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ from dpaudit.tracing.pending import (
 if TYPE_CHECKING:
     from dpaudit.tracing.draws import LawState
 
-_MOST_OPTIONS, _MOST_APART = 4096, 64
+_MOST_OPTIONS, _ONE_BY_ONE = 4096, 64
 _LEAST_DIGITS = 15.0  # of uniform draws that are made widely: how near 0 or 1 they come
 _EXACT = 2.0**53  # whole numbers up to here are doubles
 
@@ -112,7 +112,7 @@ class Choosing(Pending):
         """Return what becomes of a number of Python: each option goes the way that it would go."""
         assert self._of_python is not None
         numbers, apply = self._options.tolist(), _PLAINLY[ufunc] if operates_plainly() else ufunc
-        if len(numbers) > _MOST_APART or any(np.ndim(one) for one in inputs if one is not self):
+        if len(numbers) > _ONE_BY_ONE or any(np.ndim(one) for one in inputs if one is not self):
             return apply_decided(ufunc, inputs)
         found = [
             apply(*(self._of_python(number) if one is self else one for one in inputs))

@@ -12,7 +12,7 @@ import dpaudit.estimation.orders as orders
 from dpaudit.auditing.event import promising
 from dpaudit.estimation.counted import Event, Tally
 from dpaudit.estimation.event import bound_of_counts, with_order
-from dpaudit.estimation.joint import _Test, choose_order, joint_lower_bound
+from dpaudit.estimation.joint import _Test, choose_order, joint_lower_bound, largest_lower_bound
 from dpaudit.estimation.orders import ORDERS, Outcome, interval_bound, ranking
 
 ALPHA = 0.05
@@ -209,3 +209,14 @@ def test_an_audit_chooses_the_order_for_the_outputs_that_will_certify():
     due = choose_order((favoured / 2000, max(other, 0.5) / 2000), (2000, 2000), delta=0.0,
                        alpha=ALPHA)  # fmt: skip
     assert event.order == due
+
+
+@pytest.mark.parametrize("n", [10, 50, 1000])
+def test_no_order_certifies_more_than_the_most_that_is_stated(n):
+    """With no error at all, the order of intervals is a little ahead."""
+    most = largest_lower_bound(n, n, delta=0.0, alpha=ALPHA)
+    for x, y in ((n, 0), (n - 1, 0), (n, 1), (n // 2, 0)):
+        given = {"delta": 0.0, "alpha": ALPHA}
+        found = [joint_lower_bound(x, y, n, n, order=order, **given) for order in ORDERS]
+        assert max(found) <= most
+    assert most <= -math.log(math.expm1(-math.log(ALPHA) / (2 * n)))

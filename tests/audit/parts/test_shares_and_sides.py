@@ -27,6 +27,7 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.bet_choice import Chosen
 from dpaudit.estimation.counted import Event, Tally
 from dpaudit.estimation.divergence import Bins, planned
+from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.estimation.sequential.game import Target, boundaries
 from dpaudit.execution.executor import ShareDrawn
 from dpaudit.extension.settings import Settings
@@ -82,7 +83,7 @@ def test_guesses_of_either_number_certify_at_half_the_error_each(swapped):
     on_p, on_q = (other, one) if swapped else (one, other)
     found = event_evidence(on_p, on_q, SETTINGS)
     hits = (180, 10) if swapped else (190, 20)  # of the number that the dataset has more of
-    due = looks.joint_lower_bound(*hits, 200, 200, delta=0.0, alpha=0.025)
+    due = joint_lower_bound(*hits, 200, 200, delta=0.0, alpha=0.025)
     assert found.lower == pytest.approx(due)
     assert found.carrying.hits == hits
     assert sorted(found.budget.values()) == pytest.approx([0.025, 0.025])
