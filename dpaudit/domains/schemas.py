@@ -238,12 +238,7 @@ def _refuse_unknown(name: str, part: Mapping[str, Any]) -> None:
 
 def _one_of(name: str, parts: Sequence[Mapping[str, Any]], *, missing: bool) -> Categories:
     """Return a column of the values that all parts allow."""
-    values = list[Any]()
-    for one in next(
-        [*p.get("enum", [p.get("const")])] for p in parts if "enum" in p or "const" in p
-    ):
-        if all(_allows(name, part, one) for part in parts):
-            values.append(one)
+    values = [one for one in _named(parts) if all(_allows(name, part, one) for part in parts)]
     present = tuple(one for one in values if one is not None)
     if not present or not all(isinstance(one, str | int | float) for one in present):
         raise InvalidArgument(name, values, "texts, numbers, true and false, at least one")

@@ -14,6 +14,7 @@ from dpaudit.auditing.evidence import Evidence
 from dpaudit.auditing.looks import Clock, Look, ceiling, plan, seed_of, taken
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.joint import joint_lower_bound
+from dpaudit.estimation.orders import ORDERS
 from dpaudit.estimation.self_check import SelfCheck
 from dpaudit.extension.settings import Settings
 from dpaudit.laws.isolated import Isolation
@@ -172,7 +173,11 @@ def test_a_certificate_states_looks_and_never_a_time():
 @pytest.mark.parametrize("delta", [0.0, 0.3])
 def test_what_a_plan_says_is_what_no_outputs_can_beat(delta):
     counts = [(hits, other) for hits in range(0, 26, 5) for other in range(0, 26, 5)]
-    found = [joint_lower_bound(*one, 25, 25, delta=delta, alpha=0.05) for one in counts]
+    found = [
+        joint_lower_bound(*one, 25, 25, delta=delta, alpha=0.05, order=order)
+        for one in counts
+        for order in ORDERS
+    ]
     assert max(found) == pytest.approx(ceiling(25, 0.05, delta))
 
 
