@@ -36,7 +36,7 @@ help:
 	@echo 'make mutants      see that every seeded fault fails a test, 40 minutes at most on two cores'
 	@echo 'make peers        measure other packages on the same work, and write docs/peers.md'
 	@echo 'make dpriv-bench  audit the questions of DPriv-Bench, and write docs/dpriv-bench.md'
-	@echo 'make examples     run the twelve examples and the notebooks, write their pages and that of the loops'
+	@echo 'make examples     run the twelve examples and the notebooks, write their pages, those of loops and recursions'
 	@echo 'make release      build sdist and wheel, check both, try the wheel on every supported Python'
 	@echo 'make lint         check the style and the format'
 	@echo 'make types        check the types'
@@ -121,6 +121,7 @@ dpriv-bench: $(DEV)
 examples: $(DEV)
 	@$(BIN)/python -m tests.examples.pages
 	@$(BIN)/python -m tests.examples.loops
+	@$(BIN)/python -m tests.examples.recursions
 	@$(BIN)/python -m tests.notebooks.executed
 
 # Needs every supported Python, on the path or from pyenv or uv; ALLOW_MISSING=1 does with fewer.

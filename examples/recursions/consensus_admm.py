@@ -1,0 +1,64 @@
+"""Consensus ADMM on a ring, by nodes and by edges, with noise on what is sent.
+
+Sources: by nodes, Shi, Ling, Yuan, Wu and Yin, On the linear convergence of the ADMM in
+decentralized consensus optimization (2014): a node broadcasts its model. By edges, Boyd, Parikh,
+Chu, Peleato and Eckstein, Distributed optimization via the ADMM (2011), section 7.2: every edge has
+an average of its own, to which either end sends its model plus its dual variable. Five nodes,
+losses (x - b_i)**2 / 2, penalty 1; private is b_i at each node. A node sees what it sends and what
+it hears; "all messages" is who reads the wire.
+
+By nodes, a broadcast moves by 1 / (1 + 2 * 2) under noise of scale .2, given those before, as its
+dual variable follows from broadcasts: mu = sqrt(20) on the wire. By edges the dual variables are
+hidden: with u = 0, a round moves the model by x = (1 - 2 u) / 3 and both messages by x + u, and
+then u <- u + x: mu**2 = sum of 2 (x + u)**2 / noise**2.
+"""
+
+import numpy as np
+
+SOURCE = "Shi and others 2014; Boyd and others 2011"
+PRIVATE = np.zeros(5)
+CHANGES = {"node 0 by 1": np.array([1.0, 0.0, 0.0, 0.0, 0.0])}
+MU = {
+    "by_nodes": {
+        "node 0 by 1": {
+            "node 1": 3.77287285825,
+            "node 2": 2.40113106587,
+            "all messages": 4.472135955,
+        },
+    },
+    "by_edges": {
+        "node 0 by 1": {
+            "node 1": 4.88955181707,
+            "node 2": 3.1192219749,
+            "all messages": 6.18465843847,
+        },
+    },
+}
+
+
+def by_nodes(private, rng):
+    models, duals, sent = np.zeros(5), np.zeros(5), []
+    for _ in range(20):
+        around = np.roll(models, 1) + np.roll(models, -1)
+        models = (private + 2 * models + around - duals) / 5 + rng.normal(scale=0.2, size=5)
+        duals = duals + 2 * models - np.roll(models, 1) - np.roll(models, -1)
+        sent.append(models)
+    sent = np.array(sent)
+    return {"node 1": sent[:, :3], "node 2": sent[:, 1:4], "all messages": sent}
+
+
+def by_edges(private, rng):
+    edges = [(i, (i + side) % 5) for i in range(5) for side in (1, -1)]
+    averages, duals = dict.fromkeys(edges, 0.0), dict.fromkeys(edges, 0.0)
+    seen = {"node 1": [], "node 2": [], "all messages": []}
+    for _ in range(20):
+        pull = {edge: averages[edge] - duals[edge] for edge in edges}
+        models = [(private[i] + sum(pull[e] for e in edges if e[0] == i)) / 3 for i in range(5)]
+        sent = {e: models[e[0]] + duals[e] + rng.normal(scale=0.5) for e in edges}
+        for i, j in edges:
+            averages[i, j] = (sent[i, j] + sent[j, i]) / 2
+            duals[i, j] += models[i] - averages[i, j]
+        seen["node 1"] += [sent[e] for e in edges if 1 in e]
+        seen["node 2"] += [sent[e] for e in edges if 2 in e]
+        seen["all messages"] += sent.values()
+    return seen

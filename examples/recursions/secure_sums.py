@@ -1,0 +1,40 @@
+"""Sums behind masks that cancel in pairs, and users that drop out.
+
+Source: Sabater, Bellet and Ramon, An accurate, scalable and verifiable protocol for federated
+differentially private averaging (2022), GOPA: every pair shares a Gaussian mask that one adds and
+the other subtracts, and each user adds noise of its own. User 5 drops out; its partners reveal the
+masks that they share with it, as Bonawitz and others (2017) do. Private: a number at each user. The
+server sees what arrives and what is revealed; with user 4 it also knows that user's masks, number
+and noise; "sum" is who sees the corrected sum alone.
+
+Over the h users who are left, the covariance is noise**2 along the sum and noise**2 + h mask**2
+across: mu**2 = 1 / (h noise**2) + (1 - 1/h) / (noise**2 + h mask**2), h = 5, and 4 with user 4.
+"""
+
+import numpy as np
+
+SOURCE = "Sabater, Bellet, Ramon 2022"
+PRIVATE = np.zeros(6)
+CHANGES = {"user 0 by 1": np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0])}
+MU = {
+    "secure_sums": {
+        "user 0 by 1": {
+            "server": 0.904256356356,
+            "server with user 4": 1.01029186633,
+            "sum": 0.894427191,
+        },
+    },
+}
+
+
+def secure_sums(private, rng):
+    noisy = private + rng.normal(scale=0.5, size=6)
+    masks = np.triu(rng.normal(scale=3.0, size=(6, 6)), k=1)
+    masks = masks - masks.T
+    sent = noisy + masks.sum(axis=1)
+    arrived, revealed = sent[:5], masks[:5, 5]
+    return {
+        "server": [arrived, revealed],
+        "server with user 4": [arrived, revealed, masks[4], noisy[4]],
+        "sum": arrived.sum() - revealed.sum(),
+    }

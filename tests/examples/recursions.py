@@ -1,0 +1,92 @@
+"""The page of the recursions, which ``python -m tests.examples.recursions`` writes from modules."""
+
+import inspect
+from types import FunctionType, ModuleType
+
+from tests.examples.pages import ROOT, parts
+from tests.own_examples import load_example
+
+MODULES = ROOT / "examples" / "recursions"
+PAGE = ROOT / "docs" / "recursions.md"
+# From averaging over decentralised learning and ADMM to streams.
+ORDER = (
+    "gossip",
+    "gossip_time_varying",
+    "push_sum",
+    "dsgd",
+    "gradient_tracking",
+    "extra",
+    "consensus_admm",
+    "admm_sharing",
+    "multistep_admm",
+    "pdmm",
+    "federated_averaging",
+    "secure_sums",
+    "noisy_momentum",
+    "dp_ftrl",
+    "band_mf",
+    "sliding_windows",
+)
+OPENING = """\
+# Sixteen published recursions: who learns how much, exactly
+
+Functions of private numbers and a generator, in plain numpy, linear in the private numbers and in
+Gaussian noise. Each returns what every observer sees, by the observer's name. What an observer
+learns is then one number, mu, at every epsilon; "infinite" is an observer from whom noise hides
+nothing. Every mu here is checked against dense linear algebra on impulses, against a closed form
+where the text of a recursion gives one, and against a million runs.
+
+| recursion | lines | source | what changes | mu by observer |
+|---|---|---|---|---|
+"""
+
+
+def functions(name: str) -> tuple[ModuleType, list[FunctionType]]:
+    """Return the functions of a recursion, helpers last, as they stand in its module."""
+    module = load_example(f"recursions/{name}")
+    return module, [getattr(module, one) for one in module.MU]
+
+
+def helpers(module: ModuleType) -> list[FunctionType]:
+    """Return the private functions of a module."""
+    found = inspect.getmembers(module, inspect.isfunction)
+    return [one for name, one in found if name.startswith("_")]
+
+
+def lines(module: ModuleType, function: FunctionType) -> int:
+    """Return how many lines a recursion has, those of its helper with it."""
+    return sum(len(inspect.getsource(one).splitlines()) for one in [function, *helpers(module)])
+
+
+def number(mu: float) -> str:
+    """Return a mu as the page shows it."""
+    return "infinite" if mu == float("inf") else f"{mu:.9f}"
+
+
+def rows(name: str) -> str:
+    """Return the rows of a module: one a recursion and change."""
+    module, public = functions(name)
+    return "".join(
+        f"| `{name}.py:{one.__name__}` | {lines(module, one)} | {module.SOURCE} | {change} | "
+        + ", ".join(f"{observer} {number(mu)}" for observer, mu in by_observer.items())
+        + " |\n"
+        for one in public
+        for change, by_observer in module.MU[one.__name__].items()
+    )
+
+
+def section(name: str) -> str:
+    """Return what the page says of a module."""
+    module, public = functions(name)
+    title, text, _ = parts((MODULES / f"{name}.py").read_text(encoding="utf-8"))
+    code = "\n\n".join(inspect.getsource(one) for one in [*public, *helpers(module)])
+    return f"## {title}\n\n{text}\n\n```python\n{code}```\n"
+
+
+def page() -> str:
+    """Return the page of all recursions."""
+    return OPENING + "".join(map(rows, ORDER)) + "\n" + "\n".join(map(section, ORDER))
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
