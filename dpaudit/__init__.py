@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from dpaudit.accounting.proved import proved_guarantee
     from dpaudit.accounting.sharing import one_budget, one_sample
     from dpaudit.accounts.account import account
+    from dpaudit.affine.api import views
+    from dpaudit.affine.messages import Message
     from dpaudit.auditing.api import audit
     from dpaudit.auditing.canaries import audit_scores
     from dpaudit.auditing.drawn import audit_outputs
@@ -95,6 +97,7 @@ _HOME = {
     "HasLaw": "laws.mechanism",
     "LaplaceRelease": "accounting.events",
     "Mechanism": "laws.mechanism",
+    "Message": "affine.messages",
     "ObjectivePerturbation": "accounting.events",
     "Pair": "neighbours",
     "Parallel": "accounting.events",
@@ -137,6 +140,7 @@ _HOME = {
     "replay": "replaying.api",
     "sensitivity": "search.sensitivity",
     "verify": "verification.judge:verify_file",
+    "views": "affine.api",
 }
 
 __all__ = [
@@ -164,6 +168,7 @@ __all__ = [
     "HasLaw",
     "LaplaceRelease",
     "Mechanism",
+    "Message",
     "ObjectivePerturbation",
     "Pair",
     "Parallel",
@@ -207,6 +212,7 @@ __all__ = [
     "replay",
     "sensitivity",
     "verify",
+    "views",
 ]
 
 

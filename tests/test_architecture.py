@@ -44,7 +44,7 @@ FLOORS = (
     ("laws",),
     ("estimation",),
     ("accounting",),
-    ("tracing",),
+    ("tracing", "affine"),
     ("refutation",),
     ("extension",),
     ("report",),

@@ -134,6 +134,10 @@ def laplace(dataset, trials, rng):
     return dataset.sum() + rng.laplace(size=trials)
 
 
+def gaussian_sum(dataset, rng):
+    return dataset.sum() + rng.normal()
+
+
 def noisy_sum(dataset, rng):
     return dataset.sum() + rng.laplace()
 
@@ -248,6 +252,8 @@ USES = {
     "sensitivity": lambda: (
         0.99 < float(dpaudit.sensitivity(sum, {"bounds": (0, 1), "records": 2}, "replace-record"))
     ),
+    "Message": lambda: dpaudit.Message(1.0, sender="a", receiver="b").receiver == "b",
+    "views": lambda: dpaudit.views(gaussian_sum, private=np.zeros(1)).mu("output", 0).upper == 1.0,
     "replay": lambda: (
         dpaudit.replay(noisy_sum, np.zeros(1), np.ones(1), epsilon=0.5).verdict == "refuted"
     ),
@@ -255,7 +261,7 @@ USES = {
 
 
 def test_every_public_name_is_used_here():
-    assert [*sorted(USES), "verify"] == sorted(dpaudit.__all__)
+    assert sorted([*USES, "verify"]) == sorted(dpaudit.__all__)
     assert set(dpaudit.__all__) <= set(dir(dpaudit))
 
 

@@ -71,8 +71,7 @@ def _size(size: Any) -> tuple[int, ...] | None:
 def _numpy_located(state: Any, stream: Stream, title: str, name: str, given: Any) -> Any:
     kind, kept = _LOCATED[name]
     found = _bound(name, kept, given)
-    values = [tracked.plain(found.get(one, default)) for one, default in kept]
-    values = [np.asarray(one) if np.ndim(one) else float(one) for one in values]
+    values = [tracked.numbers(found.get(one, default), one) for one, default in kept]
     if name == "uniform":
         location, scale = values[0], values[1] - values[0]
     else:

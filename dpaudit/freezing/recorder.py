@@ -42,6 +42,7 @@ class TooMany(RuntimeError):
 class Run:
     """One run: what was returned or raised, and every call of a primitive in order.
 
+    ``error`` is the name of what was ``raised``.
     ``elsewhere`` says whether another thread called one, which is not recorded; ``copied`` whether
     the state of a generator was taken out, so that draws may come again which are recorded as new.
     """
@@ -54,6 +55,7 @@ class Run:
     warned: list[str] = field(default_factory=list)
     elsewhere: bool = False
     copied: bool = False
+    raised: BaseException | None = None
 
 
 class State:
@@ -286,6 +288,9 @@ def located(
     """Return a draw of a law with location and scale, and its call."""
     own = np.broadcast_shapes(np.shape(location), np.shape(scale))
     whole = own if shape is None else shape
+    if isinstance(location, tracked.Symbolic):
+        call, noise = located(state, stream, kind, name, 0.0, scale, whole)
+        return call, location + noise
     location, scale = tracked.plain(location), tracked.plain(scale)
     given = {"location": np.array(location, float), "scale": np.array(scale, float)}
     call = begin(state, stream, kind, name, whole, **given)
@@ -360,7 +365,7 @@ def record(state: State, function: Callable[..., Any], data: Any, rng: Any) -> R
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        run.error = type(error).__name__
+        run.error, run.raised = type(error).__name__, error
         if isinstance(error, TooMany):
             raise
     finally:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import sysconfig
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -20,7 +21,8 @@ import numpy as np
 MOST_MEETINGS = 64  # of one call
 _LIBRARIES = frozenset(("numpy", "scipy", "torch", "random", "secrets", "contextlib"))
 _HERE = __name__.rpartition(".")[0]
-_OURS = (_HERE, "dpaudit.laws.", "dpaudit.replaying.", "dpaudit.tracing.")
+_ROOMS = ("affine", "laws", "replaying", "tracing")
+_OURS = (_HERE, *(f"dpaudit.{room}." for room in _ROOMS))
 
 
 @dataclass
@@ -164,6 +166,29 @@ _LINEAR = {
 
 
 _COMPARING = (np.greater, np.greater_equal, np.less, np.less_equal)
+
+
+class Symbolic(ABC):
+    """Numbers that stand for those of many runs: noise is added to them as to any number."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """Of the numbers."""
+
+    @abstractmethod
+    def refusal(self, reason: str) -> Exception:
+        """Note that there is no law of many runs, and return what is raised for it."""
+
+
+def numbers(value: Any, name: str) -> Any:
+    """Return a parameter of a law as a number or an array; a location may stand for many runs'."""
+    if isinstance(value, Symbolic):
+        if name == "loc":
+            return value
+        raise value.refusal(f"data or noise decide the {name} of noise")
+    found = plain(value)
+    return np.asarray(found) if np.ndim(found) else float(found)
 
 
 def plain(value: Any) -> Any:

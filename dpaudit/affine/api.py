@@ -1,0 +1,238 @@
+"""``dpaudit.views``: who learns how much about whom from a recursion, exactly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+import dpaudit._validate as check
+from dpaudit.accounting.events import GaussianRelease
+from dpaudit.accounting.pairs.composition import Bracket
+from dpaudit.affine.changes import Box, Change, Direction, L1Ball, L2Ball
+from dpaudit.affine.messages import parts_of
+from dpaudit.affine.observers import Seen, find_observers
+from dpaudit.affine.program import Ids
+from dpaudit.affine.reading import Function, Recursion, forms_in, ids_of, read_recursion
+from dpaudit.affine.view import View, delta_of, epsilon_of
+from dpaudit.drawing import Grid
+from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.guarantees.kinds import GaussianDP
+
+Norm = Literal["l1", "l2", "box"]
+_BALLS: dict[str, Callable[..., Change]] = {"l1": L1Ball, "l2": L2Ball, "box": Box}
+
+
+@dataclass(frozen=True, eq=False)
+class Views:
+    """What every observer learns about each part of the private data.
+
+    Parameters
+    ----------
+    recursion
+        What was read from the function.
+    observers
+        The coordinates that each of them sees.
+    changes
+        By how much each part of the private data may change.
+
+    Notes
+    -----
+    Formal guarantee: a view is exactly Gaussian DP with ``mu``, for the changes that are named.
+    """
+
+    recursion: Recursion
+    observers: Mapping[str, Ids]
+    changes: Mapping[str, Change]
+
+    @cached_property
+    def table(self) -> dict[tuple[str, str], View]:
+        """The views, by whose data change and who looks."""
+        return {
+            (about, name): View(self.recursion.program, ids, change)
+            for about, change in self.changes.items()
+            for name, ids in self.observers.items()
+        }
+
+    def view(self, observer: str | int, about: str | int | None = None) -> View:
+        """Return what an observer learns about a part of the private data; of the only one."""
+        parts = list(self.changes)
+        if about is None and len(parts) > 1:
+            raise InvalidArgument("about", None, f"one of {parts}")
+        key = (parts[0] if about is None else str(about), str(observer))
+        if key not in self.table:
+            expected = f"one of {parts}, and an observer of {list(self.observers)}"
+            raise InvalidArgument("view", Shown(f"{key[0]}, {key[1]}"), expected)
+        return self.table[key]
+
+    def mu(self, observer: str | int, about: str | int | None = None) -> Bracket:
+        """Return the exact mu, between two ends that hold."""
+        return self.view(observer, about).mu
+
+    @property
+    def worst(self) -> Bracket:
+        """The largest mu of any observer about any part."""
+        ends = [view.mu for view in self.table.values()]
+        return Bracket(max(one.lower for one in ends), max(one.upper for one in ends))
+
+    def delta(self, epsilon: float) -> Bracket:
+        """Return delta at ``epsilon >= 0`` of the observer who learns most."""
+        check.non_negative("epsilon", epsilon)
+        return delta_of(self.worst, epsilon)
+
+    def epsilon(self, delta: float) -> Bracket:
+        """Return epsilon at ``delta`` of the observer who learns most."""
+        check.delta("delta", delta)
+        return epsilon_of(self.worst, delta)
+
+    def guarantee(self, observer: str | int | None = None) -> GaussianDP:
+        """Return what is proved of an observer, or of all: about every part of the data.
+
+        Raises
+        ------
+        InvalidArgument
+            Nothing hides the data: mu is infinite.
+        """
+        mine = [one for (_, name), one in self.table.items() if observer in (None, name)]
+        upper = max(one.mu.upper for one in mine) if mine else math.nan
+        if not math.isfinite(upper):
+            expected = "somebody from whom noise hides the data: here mu is infinite"
+            raise InvalidArgument("observer", observer, expected)
+        return GaussianDP(upper)
+
+    def release(self, observer: str | int | None = None) -> GaussianRelease:
+        """Return what an observer sees as one Gaussian release, to be composed with others."""
+        mu = self.guarantee(observer).mu
+        return GaussianRelease(sensitivity=mu, noise_scale=1.0, count=1 if mu else 0)
+
+    def grid(self, delta: float | None = None) -> Grid:
+        """Return a table of mu, or of epsilon at a delta: a row for whose data, a column a view."""
+        title = "mu" if delta is None else f"epsilon at delta = {delta:g}"
+        return Grid(
+            title=f"who learns how much: {title}",
+            x_label="who looks",
+            y_label="whose data",
+            rows=list(self.changes),
+            columns=list(self.observers),
+            values=[
+                [self._number(self.table[about, name], delta) for name in self.observers]
+                for about in self.changes
+            ],
+        )
+
+    @staticmethod
+    def _number(view: View, delta: float | None) -> float:
+        return view.mu.upper if delta is None else view.epsilon(delta).upper
+
+
+def views(
+    function: Function,
+    *,
+    private: Any,
+    observers: Mapping[str, Seen] | None = None,
+    about: Mapping[str, Any] | None = None,
+    change: Any = None,
+    norm: Norm = "l2",
+    radius: float = 1.0,
+    seed: int = 0,
+) -> Views:
+    """Return who learns how much about whom from a recursion that is linear in data and noise.
+
+    The function runs once on arrays that remember how they depend on the private data and on the
+    Gaussian noise. What is not linear is refused, with its line.
+
+    Parameters
+    ----------
+    function
+        Of private data and a `numpy.random.Generator`; returns what is seen.
+    private
+        Arrays, numbers, or lists and dictionaries of them, of the shapes of the private data.
+    observers
+        Who sees what, by name: keys of a dictionary that is returned, participants of
+        `dpaudit.Message`, a list of either (a coalition), or a function of what is returned. By
+        default one for each key or participant, or one who sees all (`dpaudit.affine.observers`).
+    about
+        Whose data may change, by name: a key or an index of ``private``, or a function of it that
+        returns a part. By default each key of a dictionary, or each row of an array.
+    change
+        In place of ``about``: one change, of the shapes of ``private``.
+    norm, radius
+        What changes is at most a ``radius`` in Euclidean norm ("l2"), in sum of absolute values
+        ("l1"), or in every number ("box").
+    seed
+        Of the draws of the run that is read; no result depends on it.
+
+    Raises
+    ------
+    NotAffine
+        The function is not linear: the place, and what it does there.
+    InvalidArgument
+        An argument is none of the above.
+
+    Notes
+    -----
+    Formal guarantee: for the changes that are named, each view is exactly Gaussian DP with its mu.
+
+    Examples
+    --------
+    >>> def average(x, rng):
+    ...     return {"server": x + rng.normal(scale=2.0, size=3), "public": x.mean() + rng.normal()}
+    >>> found = views(average, private=np.zeros(3))
+    >>> found.mu("server", about=0), round(found.mu("public", about=0).upper, 6)
+    (Bracket(lower=0.5, upper=0.5), 0.333333)
+    """
+    check.choice("norm", norm, tuple(_BALLS))
+    recursion = read_recursion(function, private, seed=seed)
+    if change is not None:
+        changes: dict[str, Change] = {"change": _direction(recursion, change)}
+    else:
+        ball = _BALLS[norm]
+        parts = _parts(recursion.private, about)
+        changes = {name: ball(_places(recursion, name, part), radius) for name, part in parts}
+    return Views(recursion, find_observers(recursion.output, observers), changes)
+
+
+def _direction(recursion: Recursion, change: Any) -> Change:
+    """Return a change of the shapes of the private data."""
+    if isinstance(change, Change):
+        return change
+    given = list(parts_of(change)) if isinstance(change, dict | list | tuple) else [change]
+    numbers = [one for part in given for one in np.asarray(part, dtype=object).ravel().tolist()]
+    count = sum(one.size for one in forms_in(recursion.private))
+    if len(numbers) != count:
+        expected = f"as many as there are private numbers, {count}"
+        raise InvalidArgument("change", Shown(f"{len(numbers)} numbers"), expected)
+    return Direction(numbers)
+
+
+def _parts(private: Any, about: Mapping[str, Any] | None) -> list[tuple[str, Any]]:
+    """Return names and parts of the private data."""
+    if about is not None:
+        return [(str(name), _part(private, of)) for name, of in about.items()]
+    if isinstance(private, dict):
+        return [(str(key), part) for key, part in private.items()]
+    if isinstance(private, list | tuple) or private.ndim:
+        return [(str(n), part) for n, part in enumerate(private)]
+    return [("private", private)]
+
+
+def _part(private: Any, of: Any) -> Any:
+    if callable(of):
+        return of(private)
+    try:
+        return private[of]
+    except (LookupError, TypeError):
+        raise InvalidArgument("about", of, "a key or an index of the private data") from None
+
+
+def _places(recursion: Recursion, name: str, part: Any) -> Ids:
+    """Return which of the private numbers a part of them holds."""
+    ids = ids_of(part)
+    data = recursion.program.leaves("data")
+    if not len(ids) or not np.isin(ids, data).all():
+        raise InvalidArgument("about", name, "a part of the private data, with at least one number")
+    return np.searchsorted(data, ids)

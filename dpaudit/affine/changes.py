@@ -1,0 +1,286 @@
+r"""By how much private data may change between neighbours: a direction, a ball, or a box.
+
+The directions in which data may change are columns B; the matrix ``M = B' L' S^+ L B`` of a view
+(`dpaudit.affine.view`) gives its mu for every change ``B z`` as ``sqrt(z' M z)``. The largest over
+
+| change                       | is                             | how it is found                 |
+|------------------------------|--------------------------------|---------------------------------|
+| `Direction`: one vector      | ``sqrt(M)``                    | exactly                         |
+| `L2Ball`: ``||z|| <= r``     | ``r sqrt(largest eigenvalue)`` | by Rayleigh and Gershgorin      |
+| `L1Ball`: ``sum |z_j| <= r`` | ``r max_j sqrt(M_jj)``         | at a corner, as z'Mz is convex  |
+| `Box`: ``|z_j| <= r_j``      | at a corner of the box         | all of them, or two ends        |
+
+The largest over a box is NP-hard. Up to 16 numbers all corners are tried; beyond that the lower end
+is the best corner of an ascent that turns one sign at a time, and the upper end the least of
+``sum_ij r_i |M_ij| r_j`` and of the ball around the box.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from functools import reduce
+from itertools import product
+from typing import Any
+
+import numpy as np
+from flint import arb, arb_mat, fmpq
+from numpy.typing import NDArray
+
+import dpaudit._validate as check
+from dpaudit.accounting.pairs.composition import Bracket
+from dpaudit.affine.kinds import Exact, Matrix, unpacked
+from dpaudit.errors import InvalidArgument, Shown
+
+_MOST_CORNERS = 16  # numbers of a box whose corners are all tried
+
+
+class Change(ABC):
+    """By how much private data may change."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """How many directions there are."""
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the largest mu is found exactly, up to rounding."""
+        return True
+
+    @abstractmethod
+    def places(self) -> NDArray[np.intp]:
+        """Return which of the private numbers change, as places in their row."""
+
+    @abstractmethod
+    def along(self, kind: Exact, data: NDArray[Any]) -> NDArray[Any]:
+        """Return columns of the directions, shape ``(rows, size)``, from those of all data."""
+
+    @abstractmethod
+    def largest(self, gram: arb_mat, slack: arb) -> Bracket:
+        """Return the largest mu, where M is within ``slack`` of a matrix in the spectral norm."""
+
+
+class Direction(Change):
+    """One change, and its negative.
+
+    Parameters
+    ----------
+    vector
+        By how much each private number changes, in order: doubles, integers or fractions.
+
+    Examples
+    --------
+    >>> Direction([0, 1, Fraction(1, 3)]).places().tolist()
+    [1, 2]
+    """
+
+    def __init__(self, vector: Sequence[Any]) -> None:
+        self.vector = tuple(exact_number("change", one) for one in vector)
+
+    @property
+    def size(self) -> int:
+        """One."""
+        return 1
+
+    def places(self) -> NDArray[np.intp]:
+        """Return which of the private numbers change."""
+        return np.flatnonzero([one != 0 for one in self.vector])
+
+    def along(self, kind: Exact, data: NDArray[Any]) -> NDArray[Any]:
+        """Return the column of the change."""
+        if data.shape[1] != len(self.vector):
+            expected = f"as many as there are private numbers, {data.shape[1]}"
+            raise InvalidArgument("change", Shown(f"{len(self.vector)} numbers"), expected)
+        at = self.places()
+        numbers = np.empty(len(at), dtype=object)
+        numbers[:] = [self.vector[one] for one in at]
+        where = np.arange(len(at))
+        column = Matrix(1, len(at), np.zeros(len(at), dtype=np.int64), where, numbers)
+        return kind.mix(column, np.ascontiguousarray(data[:, at].T)).T
+
+    def largest(self, gram: arb_mat, slack: arb) -> Bracket:
+        """Return the mu of the change."""
+        return _root(*_ends(gram[0, 0], slack))
+
+
+class _Ball(Change):
+    """Some private numbers change, all of them by so much at most.
+
+    Parameters
+    ----------
+    at
+        Which of the private numbers, as places in their row.
+    radius
+        Of the ball.
+    """
+
+    def __init__(self, at: Sequence[int], radius: float = 1.0) -> None:
+        self.at = np.asarray(at, dtype=np.intp)
+        self.radius = exact_number("radius", radius)
+        if self.radius < 0 or not len(self.at):
+            given = radius if len(self.at) else Shown("no number that changes")
+            raise InvalidArgument("radius", given, "0 or more, of at least one number")
+
+    @property
+    def size(self) -> int:
+        """How many numbers change."""
+        return len(self.at)
+
+    def places(self) -> NDArray[np.intp]:
+        """Return which of the private numbers change."""
+        return self.at if self.radius else self.at[:0]
+
+    def along(self, kind: Exact, data: NDArray[Any]) -> NDArray[Any]:
+        """Return the columns of the numbers that change."""
+        if int(self.at.max()) >= data.shape[1] or int(self.at.min()) < 0:
+            raise InvalidArgument("at", self.at.tolist(), f"places below {data.shape[1]}")
+        return data[:, self.at] if self.radius else data[:, self.at] * 0
+
+    def _scaled(self, lower: arb, upper: arb) -> Bracket:
+        radius = arb(fmpq(self.radius.numerator, self.radius.denominator))
+        return _root(lower * radius**2, upper * radius**2)
+
+
+class L2Ball(_Ball):
+    """The Euclidean norm of what changes is at most a radius."""
+
+    def largest(self, gram: arb_mat, slack: arb) -> Bracket:
+        """Return ``radius sqrt(largest eigenvalue)``."""
+        middle = unpacked(gram).astype(np.float64)
+        _, vectors = np.linalg.eigh((middle + middle.T) / 2)
+        basis = arb_mat(vectors.tolist())
+        turned = unpacked(basis.inv() * gram * basis)
+        discs = [row[n] + _others(row, n) for n, row in enumerate(turned)]
+        upper = _largest(disc.upper() for disc in discs) + slack
+        last = arb_mat(vectors[:, -1:].tolist())
+        along = (last.transpose() * gram * last)[0, 0] / (last.transpose() * last)[0, 0]
+        return self._scaled(along - slack, upper)
+
+
+class L1Ball(_Ball):
+    """The sum of the absolute values of what changes is at most a radius."""
+
+    def largest(self, gram: arb_mat, slack: arb) -> Bracket:
+        """Return ``radius max_j sqrt(M_jj)``."""
+        ends = [_ends(gram[n, n], slack) for n in range(gram.nrows())]
+        lower, upper = (_largest(one[side] for one in ends) for side in (0, 1))
+        return self._scaled(lower, upper)
+
+
+class Box(Change):
+    """Each of some private numbers changes by so much at most.
+
+    Parameters
+    ----------
+    at
+        Which of the private numbers, as places in their row.
+    radii
+        By how much each may change: one number, or one each.
+    """
+
+    def __init__(self, at: Sequence[int], radii: Any = 1.0) -> None:
+        self._ball = L2Ball(at, 1.0)
+        given = np.broadcast_to(np.asarray(radii, dtype=object), (len(self._ball.at),))
+        self.radii = tuple(exact_number("radii", one) for one in given)
+        if any(one < 0 for one in self.radii):
+            raise InvalidArgument("radii", radii, "0 or more")
+
+    @property
+    def size(self) -> int:
+        """How many numbers change."""
+        return self._ball.size
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether all corners are tried."""
+        return self.size <= _MOST_CORNERS
+
+    def places(self) -> NDArray[np.intp]:
+        """Return which of the private numbers change."""
+        return self._ball.at[np.flatnonzero([one != 0 for one in self.radii])]
+
+    def along(self, kind: Exact, data: NDArray[Any]) -> NDArray[Any]:
+        """Return the columns of the numbers that change, each times its radius."""
+        columns = self._ball.along(kind, data)
+        radii = np.empty(self.size, dtype=object)
+        radii[:] = list(self.radii)
+        return kind.scale(np.ascontiguousarray(columns.T), radii, divides=False).T
+
+    def largest(self, gram: arb_mat, slack: arb) -> Bracket:
+        """Return the largest of the corners, or two ends of it."""
+        slack = slack * self.size  # a corner's square norm
+        if self.is_exact:
+            corners = [(1, *signs) for signs in product((1, -1), repeat=self.size - 1)]
+            found = [_at_corner(gram, one) for one in corners]
+            return _root(*_ends(_largest(found), slack))
+        low = _at_corner(gram, _best_corner(unpacked(gram).astype(np.float64)))
+        entries = sum((abs(one) for one in gram.entries()), arb(0))
+        around = arb(L2Ball(range(self.size)).largest(gram, arb(0)).upper) ** 2 * self.size
+        return _root(low - slack, entries.min(around) + slack)
+
+
+def exact_number(name: str, value: Any) -> Fraction:
+    """Return a number as the rational it is, or raise `InvalidArgument`.
+
+    Examples
+    --------
+    >>> exact_number("change", 0.5), exact_number("change", Fraction(1, 3))
+    (Fraction(1, 2), Fraction(1, 3))
+    """
+    if isinstance(value, fmpq):
+        return Fraction(int(value.p), int(value.q))
+    if isinstance(value, Fraction | int) and not isinstance(value, bool):
+        return Fraction(value)
+    return Fraction(check.real(name, value))
+
+
+def _largest(values: Iterable[arb]) -> arb:
+    return reduce(lambda one, other: one.max(other), values)
+
+
+def _others(row: NDArray[Any], at: int) -> arb:
+    return sum((abs(one) for n, one in enumerate(row) if n != at), arb(0))
+
+
+def _ends(value: arb, slack: arb) -> tuple[arb, arb]:
+    return value - slack, value + slack
+
+
+def _root(lower: arb, upper: arb) -> Bracket:
+    """Return the root of a number between two ends, rounded outwards."""
+    low, high = arb(max(float(lower.lower()), 0.0)).sqrt(), upper.upper().sqrt().upper()
+    if lower > 0:
+        low = lower.lower().sqrt()
+    return Bracket(_round_down(low.lower()), -_round_down(-high))
+
+
+def _round_down(value: arb) -> float:
+    """Return the largest double, or the next, that is not above a ball."""
+    near = float(value)
+    return near if arb(near) <= value else math.nextafter(near, -math.inf)
+
+
+def _at_corner(gram: arb_mat, signs: Sequence[int]) -> arb:
+    corner = arb_mat([[arb(int(one))] for one in signs])
+    return (corner.transpose() * gram * corner)[0, 0]
+
+
+def _best_corner(gram: NDArray[np.float64]) -> list[int]:
+    """Return signs at which turning any one of them makes ``z'Mz`` no larger."""
+    _, vectors = np.linalg.eigh(gram)
+    starts = [np.where(vectors[:, -n] < 0, -1.0, 1.0) for n in range(1, min(len(gram), 8) + 1)]
+    return max((_climbed(gram, one) for one in starts), key=lambda one: one[0])[1]
+
+
+def _climbed(gram: NDArray[np.float64], signs: NDArray[np.float64]) -> tuple[float, list[int]]:
+    for _ in range(100 * len(gram)):
+        gains = np.diagonal(gram) - signs * (gram @ signs)
+        best = int(np.argmax(gains))
+        if gains[best] <= 1e-12 * abs(float(signs @ gram @ signs)):
+            break
+        signs = signs.copy()
+        signs[best] = -signs[best]
+    return float(signs @ gram @ signs), signs.astype(int).tolist()

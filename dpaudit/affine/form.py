@@ -1,0 +1,316 @@
+"""Arrays whose entries are affine in private data and noise, as numpy's code takes arrays.
+
+A `Form` holds an id of each entry, and its number in the traced run. What moves entries about
+(indexing, views, reshaping, joining, writing in place) is done to both arrays by numpy itself, so
+that forms share memory exactly where arrays do. Sums, and products with public numbers, append a
+block to the program. Whatever else asks for a number that is not public is refused, for good: there
+is no branch on data or noise, no comparison, no conversion, no function that is not linear.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+from numpy.typing import NDArray
+
+from dpaudit.affine.program import NOWHERE, Ids, Program
+from dpaudit.errors import DpauditError
+from dpaudit.freezing import tracked
+
+_EXACT = 2**53  # whole numbers up to here are doubles
+
+
+class NotAffine(DpauditError):
+    """What a function does is not affine in data and noise.
+
+    Parameters
+    ----------
+    place
+        The line of the source.
+    reason
+        What it does there.
+    """
+
+    def __init__(self, place: str, reason: str) -> None:
+        self.place, self.reason = place, reason
+        super().__init__(f"{place}: {reason}")
+
+
+class Rules(Protocol):
+    """What operators and functions of numpy make of forms."""
+
+    def operate(self, tracing: Tracing, operator: Any, given: Any, options: Any) -> Any:
+        """Return what a universal function, by its method, makes of forms and arrays."""
+
+    def call(self, tracing: Tracing, function: Any, args: Any, named: Any) -> Any:
+        """Return what any other function of numpy makes of arguments that hold forms."""
+
+
+@dataclass(eq=False)
+class Tracing:
+    """One run on forms: the program that it writes, and the first thing that is not affine.
+
+    Parameters
+    ----------
+    program
+        What is formed.
+    rules
+        What operators and functions of numpy make of forms.
+    refusal
+        Place and reason of the first refusal.
+    """
+
+    rules: Rules
+    program: Program = field(default_factory=Program)
+    refusal: tuple[str, str] | None = None
+
+    def refuse(self, reason: str, place: str | None = None) -> NotAffine:
+        """Note a refusal, for good, and return what is raised for it."""
+        here = place or tracked.place()
+        self.refusal = self.refusal or (here, reason)
+        return NotAffine(here, reason)
+
+    def public(self, value: Any) -> Form:
+        """Return public numbers as a form, an array of its own."""
+        numbers = np.array(value)
+        return Form(self, np.full(numbers.shape, NOWHERE, dtype=np.int64), numbers)
+
+    def form_of(self, value: Any) -> Form:
+        """Return a number, an array or nested lists of such as a form."""
+        if isinstance(value, Form):
+            return value
+        if isinstance(value, list | tuple) and holds_form(value):
+            parts = [self.form_of(one) for one in value]
+            ids = np.stack([one.ids for one in parts])
+            return Form(self, ids, np.stack([one.value for one in parts]))
+        return self.public(value)
+
+
+def holds_form(value: Any) -> bool:
+    """Return whether nested lists and tuples hold a form."""
+    if isinstance(value, list | tuple):
+        return any(map(holds_form, value))
+    return isinstance(value, Form)
+
+
+class Form(NDArrayOperatorsMixin, tracked.Symbolic):
+    """Numbers that are affine in private data and noise.
+
+    Parameters
+    ----------
+    tracing
+        The run.
+    ids
+        The coordinate of each entry; -1 for a public number.
+    value
+        The numbers of the run.
+    """
+
+    __array_priority__ = 3000.0
+
+    def __init__(self, tracing: Tracing, ids: Ids, value: NDArray[Any]) -> None:
+        self.tracing, self.ids, self.value = tracing, ids, value
+
+    # --- what arrays have --------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes."""
+        return self.ids.shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self.ids.ndim
+
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return self.ids.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the numbers."""
+        return self.value.dtype
+
+    @property
+    def T(self) -> Form:
+        """The transpose, which shares its memory."""
+        return Form(self.tracing, self.ids.T, self.value.T)
+
+    @property
+    def is_public(self) -> bool:
+        """Whether no entry holds data or noise."""
+        return bool((self.ids == NOWHERE).all())
+
+    # --- operations --------------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        into = options.pop("out", None)
+        where = options.pop("where", True)
+        if where is not True:
+            raise self.refusal("a function of numpy is given where=")
+        found = self._apply(ufunc, method, inputs, options)
+        return found if into is None else self._written(into, found)
+
+    def _apply(self, ufunc: Any, method: str, inputs: Any, options: Any) -> Any:
+        given = [one.value if _is_plain(one) else one for one in inputs]
+        if not any(isinstance(one, Form) for one in given):
+            return getattr(ufunc, method)(*given, **options)
+        return self.tracing.rules.operate(self.tracing, (ufunc, method), given, options)
+
+    def _written(self, into: Any, found: Any) -> Any:
+        target = into[0] if isinstance(into, tuple) else into
+        if not isinstance(target, Form):
+            raise self.refusal(_INTO_PLAIN)
+        if not target.ndim and target is self:  # numbers are not changed in place
+            return found
+        target[...] = found
+        return target
+
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        return self.tracing.rules.call(self.tracing, function, args, options)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        found = np.asarray(self.plain(_INTO_PLAIN), dtype=dtype)
+        return found.copy() if copy or copy is None else found
+
+    def plain(self, reason: str) -> NDArray[Any]:
+        """Return the numbers of a form that holds neither data nor noise; refuse any other."""
+        if not self.is_public:
+            raise self.refusal(reason)
+        return self.value
+
+    def refusal(self, reason: str) -> NotAffine:
+        """Note a refusal, and return what is raised for it."""
+        return self.tracing.refuse(reason)
+
+    # --- parts -------------------------------------------------------------------------------
+
+    def __getitem__(self, key: Any) -> Form:
+        at = self._public_key(key)
+        return Form(self.tracing, np.asarray(self.ids[at]), np.asarray(self.value[at]))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        at, given = self._public_key(key), self.tracing.form_of(value)
+        if not given.is_public and self.dtype != np.float64:
+            raise self.refusal(f"what is no double: an array of {self.dtype} is written into")
+        self.ids[at] = given.ids
+        self.value[at] = given.value
+
+    def _public_key(self, key: Any) -> Any:
+        if isinstance(key, tuple):
+            return tuple(map(self._public_key, key))
+        return key.plain("data or noise decide a position") if isinstance(key, Form) else key
+
+    def __iter__(self) -> Iterator[Form]:
+        if not self.ndim:
+            raise TypeError("iteration over a 0-d array")
+        return (self[at] for at in range(len(self)))
+
+    def __len__(self) -> int:
+        if not self.ndim:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __deepcopy__(self, memo: Any) -> Form:
+        return self.copy()
+
+    # --- methods -----------------------------------------------------------------------------
+
+    def copy(self, *_: Any, **__: Any) -> Form:
+        """Return the same entries in memory of their own."""
+        return Form(self.tracing, self.ids.copy(), self.value.copy())
+
+    def astype(self, dtype: Any, **_: Any) -> Form:
+        """Return the same entries as doubles."""
+        if self.is_public:
+            return self.tracing.public(self.value.astype(dtype))
+        if np.dtype(dtype) != np.float64:
+            raise self.refusal(f"numbers are rounded to {np.dtype(dtype)}")
+        return self.copy()
+
+    def tolist(self) -> Any:
+        """Return nested lists of single forms."""
+        return [one.tolist() for one in self] if self.ndim else self
+
+    def item(self, *at: Any) -> Form:
+        """Return one entry."""
+        return self.flatten()[at[0] if len(at) == 1 else 0] if len(at) < 2 else self[at]
+
+    def fill(self, value: Any) -> None:
+        """Write one number everywhere."""
+        self[...] = value
+
+    def flatten(self, *_: Any) -> Form:
+        """Return the entries in a row, in memory of their own."""
+        return Form(self.tracing, self.ids.flatten(), self.value.flatten())
+
+    def reshape(self, *shape: Any, **named: Any) -> Form:
+        """Return the entries in another shape."""
+        given = self.ids.reshape(*shape, **named), self.value.reshape(*shape, **named)
+        return Form(self.tracing, *given)
+
+    def transpose(self, *axes: Any) -> Form:
+        """Return the axes in another order."""
+        return Form(self.tracing, self.ids.transpose(*axes), self.value.transpose(*axes))
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _AS_FUNCTIONS:
+            return lambda *given, **named: self.tracing.rules.call(
+                self.tracing, getattr(np, name), (self, *given), named
+            )
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise self.refusal(f"asks for .{name} of what data or noise decide")
+
+    # --- what only public numbers have ---------------------------------------------------------
+
+    def __bool__(self) -> bool:
+        return bool(self.plain("a branch is decided by data or noise"))
+
+    def __float__(self) -> float:
+        return float(self.plain("float() of what data or noise decide"))
+
+    def __int__(self) -> int:
+        return int(self.plain("int() of what data or noise decide"))
+
+    def __complex__(self) -> complex:
+        return complex(self.plain("complex() of what data or noise decide"))
+
+    def __index__(self) -> int:
+        return operator.index(self.plain("data or noise decide a position")[()])
+
+    def __round__(self, *digits: Any) -> Any:
+        number: Any = self.plain("what data or noise decide is rounded")[()]
+        return round(number, *digits)
+
+    def __contains__(self, value: Any) -> bool:
+        return value in self.plain("data or noise are compared")
+
+    def __hash__(self) -> int:
+        return hash(self.plain("hash() of what data or noise decide")[()])
+
+    def __repr__(self) -> str:
+        return f"Form(shape={self.shape})"
+
+    def __reduce__(self) -> Any:
+        raise self.refusal("what data or noise decide leaves the process")
+
+
+_INTO_PLAIN = (
+    "what data or noise decide is written into, or taken for, an array of plain numbers: make that "
+    "array inside the function with numpy.zeros, or join its parts with numpy.stack"
+)
+_AS_FUNCTIONS = frozenset(
+    "sum mean cumsum dot ravel squeeze swapaxes take repeat trace diagonal compress".split()
+)
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, Form) and value.is_public

@@ -1,0 +1,359 @@
+"""What functions of numpy do to forms: they move entries about, or are linear in them.
+
+Functions that only move entries are applied to ids and to numbers alike. To ids they are applied
+one higher, so that where they fill up with 0 there is no coordinate. What else is linear is a
+product with a public array. Everything else is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaudit.affine.contraction import Contraction, of_dot, of_einsum
+from dpaudit.affine.form import (
+    Form,
+    Tracing,
+    holds_form,
+)
+from dpaudit.affine.operations import contract, densely, operate
+from dpaudit.affine.program import NOWHERE
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_MOVING = {
+    getattr(np, name): 1
+    for name in (
+        "reshape ravel transpose swapaxes moveaxis rollaxis squeeze expand_dims broadcast_to "
+        "concatenate stack vstack hstack dstack column_stack split array_split vsplit hsplit "
+        "dsplit repeat tile roll flip fliplr flipud rot90 take take_along_axis delete atleast_1d "
+        "atleast_2d atleast_3d diagonal diag diagflat tril triu resize copy block"
+    ).split()
+} | {np.append: 2}
+"""Functions that move entries, and how many of their first arguments these are in."""
+
+
+def apply_function(tracing: Tracing, function: Any, args: Any, named: Any) -> Any:
+    """Return what a function of numpy makes of arguments that hold forms."""
+    into = named.get("out")
+    if into is not None:
+        found = apply_function(tracing, function, args, {**named, "out": None})
+        return _write(tracing, into, found)
+    named = {key: value for key, value in named.items() if key != "out"}
+    if function in _MOVING:
+        return _move(tracing, function, args, named)
+    if (rule := _RULES.get(function)) is not None:
+        return rule(tracing, *args, **named)
+    if (plain := _plainly((args, named))) is not None:
+        return function(*plain[0], **plain[1])
+    name = getattr(function, "__name__", "?")
+    raise tracing.refuse(f"numpy.{name} is not known to be linear")
+
+
+def _write(tracing: Tracing, into: Any, found: Any) -> Any:
+    if not isinstance(into, Form):
+        raise tracing.refuse("what data or noise decide is written into an array of plain numbers")
+    into[...] = found
+    return into
+
+
+def _plainly(value: Any) -> Any:
+    """Return arguments with public forms as arrays; None where a form is not public."""
+    if isinstance(value, Form):
+        return value.value if value.is_public else None
+    if isinstance(value, list | tuple):
+        parts = [_plainly(one) for one in value]
+        missing = any(a is None and b is not None for a, b in zip(parts, value, strict=True))
+        return None if missing else type(value)(parts)
+    if isinstance(value, dict):
+        named = {key: _plainly(one) for key, one in value.items()}
+        return (
+            None if any(named[key] is None and value[key] is not None for key in value) else named
+        )
+    return value
+
+
+def _move(tracing: Tracing, function: Any, args: Any, named: Any) -> Any:
+    count = _MOVING[function]
+    if holds_form(list(args[count:])) or holds_form(list(named.values())):
+        raise tracing.refuse(f"data or noise decide how numpy.{function.__name__} moves entries")
+    given = [_forms_of(tracing, one) for one in args[:count]]
+    ids = function(
+        *[_each(one, lambda form: form.ids + 1) for one in given], *args[count:], **named
+    )
+    value = function(
+        *[_each(one, lambda form: form.value) for one in given], *args[count:], **named
+    )
+    if isinstance(ids, list):
+        return [_form(tracing, a, b) for a, b in zip(ids, value, strict=True)]
+    return _form(tracing, ids, value)
+
+
+def _form(tracing: Tracing, ids: NDArray[Any], value: NDArray[Any]) -> Form:
+    return Form(tracing, np.asarray(ids) - 1, np.asarray(value))
+
+
+def _forms_of(tracing: Tracing, value: Any) -> Any:
+    """Return an argument with forms for arrays, of a list each."""
+    if isinstance(value, list | tuple) and holds_form(value):
+        return [_forms_of(tracing, one) for one in value]
+    return tracing.form_of(value)
+
+
+def _each(value: Any, of: Callable[[Form], Any]) -> Any:
+    return [_each(one, of) for one in value] if isinstance(value, list) else of(value)
+
+
+# --- sums ------------------------------------------------------------------------------------
+
+
+def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    if axis is None:
+        return tuple(range(ndim))
+    given = axis if isinstance(axis, tuple) else (axis,)
+    return tuple(int(one) % ndim for one in given)
+
+
+def _sum(
+    tracing: Tracing, value: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False
+) -> Any:
+    form = tracing.form_of(value)
+    axes, kept = _axes(axis, form.ndim), _LETTERS[: form.ndim]
+    result = "".join(one for n, one in enumerate(kept) if n not in axes)
+    shape = np.sum(form.ids, axis=axis, keepdims=keepdims).shape
+    ones = np.ones([form.shape[one] for one in axes])
+    letters = Contraction("".join(kept[one] for one in axes), kept, result)
+    return contract(tracing, letters, ones, form, shape)
+
+
+def _mean(
+    tracing: Tracing, value: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False
+) -> Any:
+    form = tracing.form_of(value)
+    count = int(np.prod([form.shape[one] for one in _axes(axis, form.ndim)]))
+    return _sum(tracing, form, axis, keepdims=keepdims) / count
+
+
+def _average(
+    tracing: Tracing, value: Any, axis: Any = None, weights: Any = None, **more: Any
+) -> Any:
+    if more or weights is None:
+        return _mean(tracing, value, axis, **more)
+    form, given = tracing.form_of(value), np.asarray(weights, dtype=float)
+    if axis is not None and given.ndim == 1:
+        given = np.moveaxis(given.reshape(-1, *[1] * (form.ndim - 1)), 0, int(axis))
+    return _sum(tracing, form * given, axis) / float(np.sum(weights))
+
+
+def _cumsum(tracing: Tracing, value: Any, axis: Any = None, dtype: Any = None) -> Any:
+    form = tracing.form_of(value)
+    form, at = (form.flatten(), 0) if axis is None else (form, int(axis) % form.ndim)
+    letters = _LETTERS[: form.ndim]
+    ones = np.tril(np.ones((form.shape[at], form.shape[at])))
+    result = letters.replace(letters[at], "z")
+    return contract(
+        tracing, Contraction("z" + letters[at], letters, result), ones, form, form.shape
+    )
+
+
+def _diff(tracing: Tracing, value: Any, n: int = 1, axis: int = -1) -> Any:
+    found = tracing.form_of(value)
+    for _ in range(n):
+        moved: Any = np.moveaxis(found, axis, 0)  # type: ignore[type-var]
+        found = np.moveaxis(moved[1:] - moved[:-1], 0, axis)
+    return found
+
+
+def _trace(tracing: Tracing, value: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    return _sum(tracing, np.diagonal(tracing.form_of(value), offset, axis1, axis2), -1)
+
+
+# --- products --------------------------------------------------------------------------------
+
+
+def _sides(tracing: Tracing, one: Any, other: Any) -> tuple[Form, Any, bool]:
+    """Return the form, the public array, and whether the form is the first."""
+    left = (isinstance(one, Form) and not one.is_public) or holds_form(one)
+    form, public = (one, other) if left else (other, one)
+    form, public = tracing.form_of(form), densely(public)
+    if isinstance(public, list | tuple) and holds_form(public):
+        public = tracing.form_of(public)
+    if isinstance(public, Form):
+        public = public.plain("two arrays are multiplied that data or noise decide")
+    return form, np.asarray(public), left
+
+
+def _product(
+    tracing: Tracing, letters: Callable[..., Contraction], apply: Any, one: Any, other: Any
+) -> Any:
+    form, public, left = _sides(tracing, one, other)
+    if not form.ndim or not public.ndim:
+        return form * public
+    shape = np.shape(apply(*((form.ids, public) if left else (public, form.ids))))
+    made = letters(public.ndim, form.ndim, form_is_left=left)
+    return contract(tracing, made, public, form, shape)
+
+
+def _dot(tracing: Tracing, one: Any, other: Any) -> Any:
+    return _product(tracing, of_dot, np.dot, one, other)
+
+
+def _vdot(tracing: Tracing, one: Any, other: Any) -> Any:
+    return _dot(tracing, np.ravel(one), np.ravel(other))
+
+
+def _inner(tracing: Tracing, one: Any, other: Any) -> Any:
+    return _dot(tracing, one, np.moveaxis(other, -1, -2) if np.ndim(other) > 1 else other)
+
+
+def _outer(tracing: Tracing, one: Any, other: Any) -> Any:
+    return np.ravel(one)[:, None] * np.ravel(other)[None, :]
+
+
+def _multiply_outer(tracing: Tracing, one: Any, other: Any) -> Any:
+    return np.reshape(one, np.shape(one) + (1,) * np.ndim(other)) * other
+
+
+def _kron(tracing: Tracing, one: Any, other: Any) -> Any:
+    axes = max(np.ndim(one), np.ndim(other))
+    left = np.reshape(one, (1,) * (axes - np.ndim(one)) + np.shape(one))
+    right = np.reshape(other, (1,) * (axes - np.ndim(other)) + np.shape(other))
+    spread = np.reshape(left, [n for size in left.shape for n in (size, 1)])
+    product = spread * np.reshape(right, [n for size in right.shape for n in (1, size)])
+    shape = [a * b for a, b in zip(left.shape, right.shape, strict=True)]
+    return np.reshape(product, shape)
+
+
+def _einsum(tracing: Tracing, text: Any, *operands: Any, optimize: Any = False) -> Any:
+    if not isinstance(text, str) or len(operands) not in (1, 2):
+        raise tracing.refuse("numpy.einsum is given more than letters and two arrays")
+    if len(operands) == 1:
+        given, arrow, result = text.partition("->")
+        text, operands = f"{given},{arrow}{result}", (*operands, np.ones(()))
+    form, public, left = _sides(tracing, *operands)
+    axes = (form.ndim, public.ndim) if left else (public.ndim, form.ndim)
+    try:
+        letters = of_einsum(text, 0 if left else 1, axes)
+    except ValueError as error:
+        raise tracing.refuse(str(error)) from None
+    shape = np.einsum(text, *((form.ids, public) if left else (public, form.ids))).shape
+    return contract(tracing, letters, public, form, shape)
+
+
+def _tensordot(tracing: Tracing, one: Any, other: Any, axes: Any = 2) -> Any:
+    form, public, left = _sides(tracing, one, other)
+    first, second = (form, public) if left else (public, form)
+    pairs = (range(first.ndim - axes, first.ndim), range(axes)) if isinstance(axes, int) else axes
+    over = [[int(n) for n in np.atleast_1d(list(one) if np.ndim(one) else one)] for one in pairs]
+    of_first, of_second = _LETTERS[: first.ndim], list(_LETTERS[13 : 13 + second.ndim])
+    for a, b in zip(*over, strict=True):
+        of_second[b] = of_first[a]
+    shared = set(of_first) & set(of_second)
+    result = "".join(one for one in (*of_first, *of_second) if one not in shared)
+    apply: Any = np.tensordot
+    shape = apply(*((form.ids, public) if left else (public, form.ids)), axes=axes).shape
+    both = [of_first, "".join(of_second)][:: -1 if left else 1]
+    letters = Contraction(both[0], both[1], result)
+    return contract(tracing, letters, public, form, shape)
+
+
+def _convolve(tracing: Tracing, one: Any, other: Any, mode: str = "full") -> Any:
+    form, public, _ = _sides(tracing, one, other)
+    apply: Any = np.convolve
+    return np.stack([apply(unit, public, mode) for unit in np.eye(form.size)], axis=1) @ form
+
+
+def _solve(tracing: Tracing, matrix: Any, form: Any, **_: Any) -> Any:
+    if isinstance(matrix, Form):
+        matrix = matrix.plain("a matrix is inverted that data or noise decide")
+    return np.linalg.inv(matrix) @ tracing.form_of(form)
+
+
+# --- the rest --------------------------------------------------------------------------------
+
+
+def _where(tracing: Tracing, condition: Any, *both: Any) -> Any:
+    if isinstance(condition, Form):
+        condition = condition.plain("data or noise decide which of two numbers is taken")
+    if len(both) != 2:
+        raise tracing.refuse("numpy.where is not given both arrays")
+    one, other = map(tracing.form_of, both)
+    ids = np.where(condition, one.ids, other.ids)
+    return Form(tracing, ids, np.where(condition, one.value, other.value))
+
+
+def _pad(tracing: Tracing, value: Any, width: Any, mode: str = "constant", **named: Any) -> Any:
+    form = tracing.form_of(value)
+    apply: Any = np.pad
+    if mode in ("edge", "reflect", "symmetric", "wrap"):
+        return Form(tracing, apply(form.ids, width, mode), apply(form.value, width, mode))
+    if mode != "constant":
+        raise tracing.refuse(f"numpy.pad of mode {mode}")
+    ids = apply(form.ids, width, constant_values=NOWHERE)
+    return Form(tracing, ids, apply(form.value, width, **named))
+
+
+def _like(make: Any) -> Any:
+    def of_form(tracing: Tracing, value: Any, *given: Any, **named: Any) -> Form:
+        return tracing.public(make(value.value, *given, **named))
+
+    return of_form
+
+
+def _of_shape(of: Any) -> Any:
+    def of_form(tracing: Tracing, value: Any, *given: Any) -> Any:
+        return of(tracing.form_of(value).ids, *given)
+
+    return of_form
+
+
+def _copyto(tracing: Tracing, into: Any, value: Any, **named: Any) -> None:
+    if named or not isinstance(into, Form):
+        raise tracing.refuse("numpy.copyto writes into an array of plain numbers")
+    into[...] = value
+
+
+def _array(tracing: Tracing, value: Any, *given: Any, **named: Any) -> Form:
+    return tracing.form_of(value).copy()
+
+
+_RULES: dict[Any, Callable[..., Any]] = {
+    np.sum: _sum,
+    np.mean: _mean,
+    np.average: _average,
+    np.cumsum: _cumsum,
+    np.diff: _diff,
+    np.trace: _trace,
+    np.dot: _dot,
+    np.vdot: _vdot,
+    np.inner: _inner,
+    np.outer: _outer,
+    np.multiply.outer: _multiply_outer,
+    np.kron: _kron,
+    np.einsum: _einsum,
+    np.tensordot: _tensordot,
+    np.convolve: _convolve,
+    np.linalg.solve: _solve,
+    np.where: _where,
+    np.pad: _pad,
+    np.zeros_like: _like(np.zeros_like),
+    np.ones_like: _like(np.ones_like),
+    np.empty_like: _like(np.zeros_like),
+    np.full_like: _like(np.full_like),
+    np.shape: _of_shape(np.shape),
+    np.ndim: _of_shape(np.ndim),
+    np.size: _of_shape(np.size),
+    np.copyto: _copyto,
+}
+
+
+class _LinearRules:
+    """The rules of what is linear."""
+
+    operate = staticmethod(operate)
+    call = staticmethod(apply_function)
+
+
+LINEAR = _LinearRules()

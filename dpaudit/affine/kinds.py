@@ -1,0 +1,241 @@
+"""Four arithmetics in which a program is evaluated: doubles, residues, rationals and balls.
+
+| kind      | entries of a table        | what it decides                                        |
+|-----------|---------------------------|--------------------------------------------------------|
+| Doubles   | doubles                   | nothing: what numbers are near                          |
+| Residues  | integers below a prime    | ranks, as far as primes tell them                       |
+| Rationals | rationals of FLINT        | ranks, exactly, of what is small                        |
+| Balls     | balls of Arb              | numbers between two ends that hold                      |
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from flint import arb, arb_mat, fmpq, fmpq_mat, nmod_mat
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+Table = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """A sparse matrix of doubles or fractions, by entries sorted by row; equal places add up.
+
+    Parameters
+    ----------
+    rows, columns
+        How many there are.
+    at_row, at_column
+        Where each entry stands.
+    numbers
+        The entries: doubles, or objects that are fractions.
+    """
+
+    rows: int
+    columns: int
+    at_row: NDArray[np.int64]
+    at_column: NDArray[np.int64]
+    numbers: NDArray[Any]
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """Where the entries of each row begin, and where the last ones end."""
+        return np.searchsorted(self.at_row, np.arange(self.rows + 1))
+
+    @cached_property
+    def depth(self) -> int:
+        """The most entries of a row."""
+        return int(np.diff(self.starts).max(initial=0))
+
+
+@dataclass(frozen=True)
+class Doubles:
+    """In doubles."""
+
+    one = 1.0
+
+    def zeros(self, shape: tuple[int, int]) -> Table:
+        """Return a table of zeros."""
+        return np.zeros(shape)
+
+    def add(self, table: Table, other: Table) -> Table:
+        """Return a sum."""
+        return np.asarray(table + other)
+
+    def scale(self, table: Table, numbers: NDArray[Any], *, divides: bool) -> Table:
+        """Return rows multiplied by a number each, or divided by it."""
+        factors = numbers.astype(float)[:, None]
+        return np.asarray(table / factors if divides else table * factors)
+
+    def mix(self, matrix: Matrix, table: Table) -> Table:
+        """Return a matrix times a table."""
+        numbers = matrix.numbers.astype(float)
+        made = csr_array(
+            (numbers, matrix.at_column, matrix.starts), shape=(matrix.rows, matrix.columns)
+        )
+        return np.asarray(made @ table)
+
+
+@dataclass(frozen=True)
+class Residues:
+    """Modulo a prime below 2^31, so that products of two fit in 62 bits."""
+
+    prime: int
+    one = 1
+
+    def zeros(self, shape: tuple[int, int]) -> Table:
+        """Return a table of zeros."""
+        return np.zeros(shape, dtype=np.int64)
+
+    def add(self, table: Table, other: Table) -> Table:
+        """Return a sum."""
+        return np.asarray((table + other) % self.prime)
+
+    def scale(self, table: Table, numbers: NDArray[Any], *, divides: bool) -> Table:
+        """Return rows multiplied by a number each, or divided by it."""
+        factors = self._residues(numbers)
+        if divides:
+            factors = np.array([pow(int(one), -1, self.prime) for one in factors], dtype=np.int64)
+        return np.asarray(table * factors[:, None] % self.prime)
+
+    def mix(self, matrix: Matrix, table: Table) -> Table:
+        """Return a matrix times a table."""
+        found = self.zeros((matrix.rows, table.shape[1]))
+        numbers = self._residues(matrix.numbers)
+        for deep in range(matrix.depth):
+            rows = np.flatnonzero(matrix.starts[1:] - matrix.starts[:-1] > deep)
+            at = matrix.starts[rows] + deep
+            products = numbers[at][:, None] * table[matrix.at_column[at]] % self.prime
+            found[rows] = (found[rows] + products) % self.prime
+        return found
+
+    def flint(self, table: Table) -> Any:
+        """Return a table as a matrix of FLINT."""
+        rows, columns = table.shape
+        return nmod_mat(rows, columns, table.ravel().tolist(), self.prime)
+
+    def _residues(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
+        different, places = np.unique(numbers, return_inverse=True)
+        known = np.array([self.residue(Fraction(one)) for one in different.tolist()], np.int64)
+        return np.asarray(known[places].reshape(numbers.shape))
+
+    def residue(self, number: Fraction) -> int:
+        """Return a rational modulo the prime."""
+        return number.numerator * pow(number.denominator, -1, self.prime) % self.prime
+
+
+@dataclass(frozen=True)
+class _Objects(ABC):
+    """Entries that are objects of FLINT."""
+
+    @property
+    def one(self) -> Any:
+        """The number 1."""
+        return self.number(Fraction(1))
+
+    @abstractmethod
+    def number(self, value: Fraction) -> Any:
+        """Return a rational in this arithmetic."""
+
+    @abstractmethod
+    def flint(self, table: Table) -> Any:
+        """Return a table as a matrix of FLINT."""
+
+    def zeros(self, shape: tuple[int, int]) -> Table:
+        """Return a table of zeros."""
+        return np.full(shape, self.number(Fraction(0)), dtype=object)
+
+    def add(self, table: Table, other: Table) -> Table:
+        """Return a sum."""
+        return np.asarray(table + other)
+
+    def scale(self, table: Table, numbers: NDArray[Any], *, divides: bool) -> Table:
+        """Return rows multiplied by a number each, or divided by it."""
+        factors = self._converted(numbers)[:, None]
+        return np.asarray(table / factors if divides else table * factors)
+
+    def mix(self, matrix: Matrix, table: Table) -> Table:
+        """Return a matrix times a table."""
+        dense = self.zeros((matrix.rows, matrix.columns))
+        np.add.at(dense, (matrix.at_row, matrix.at_column), self._converted(matrix.numbers))
+        product = self.flint(dense) * self.flint(table)
+        return unpacked(product)
+
+    def _converted(self, numbers: NDArray[Any]) -> Table:
+        different, places = np.unique(numbers, return_inverse=True)
+        known = np.empty(len(different), dtype=object)
+        known[:] = [self.number(Fraction(one)) for one in different.tolist()]
+        return np.asarray(known[places].reshape(numbers.shape))
+
+
+@dataclass(frozen=True)
+class Rationals(_Objects):
+    """Exact."""
+
+    def number(self, value: Fraction) -> fmpq:
+        """Return a rational as one of FLINT."""
+        return fmpq(value.numerator, value.denominator)
+
+    def flint(self, table: Table) -> fmpq_mat:
+        """Return a table as a matrix of FLINT."""
+        rows, columns = table.shape
+        return fmpq_mat(rows, columns, table.ravel().tolist())
+
+
+@dataclass(frozen=True)
+class Balls(_Objects):
+    """Enclosed, with so many digits: to be used inside of that `dpaudit.reals.precision`."""
+
+    digits: int
+
+    def number(self, value: Fraction) -> arb:
+        """Return a rational, enclosed."""
+        return arb(fmpq(value.numerator, value.denominator))
+
+    def flint(self, table: Table) -> arb_mat:
+        """Return a table as a matrix of FLINT."""
+        rows, columns = table.shape
+        return arb_mat(rows, columns, table.ravel().tolist())
+
+
+Kind = Doubles | Residues | Rationals | Balls
+Exact = Residues | Rationals | Balls
+DOUBLES = Doubles()
+Convert = Callable[[Fraction], Any]
+
+
+def unpacked(matrix: Any) -> Table:
+    """Return a matrix of FLINT as an array of its entries."""
+    out = np.empty(matrix.nrows() * matrix.ncols(), dtype=object)
+    out[:] = matrix.entries()
+    return np.asarray(out.reshape(matrix.nrows(), matrix.ncols()))
+
+
+def ranks(kind: Residues | Rationals, seen: Table, changes: int = 1) -> tuple[int, int]:
+    """Return the ranks of ``W`` and of ``[W, D]``, D being so many of the last columns."""
+    if not seen.size:
+        return 0, 0
+    cut = seen.shape[1] - changes
+    without = kind.flint(np.ascontiguousarray(seen[:, :cut])).rank() if cut else 0
+    return without, kind.flint(seen).rank()
+
+
+def independent_rows(kind: Residues, noise: Table) -> NDArray[np.intp]:
+    """Return the first rows that span all rows: pivots of the transpose."""
+    if not noise.size:
+        return np.zeros(0, dtype=np.intp)
+    reduced, rank = kind.flint(noise.T.copy()).rref()
+    table = unpacked(reduced)
+    return np.array([_leading(table[row]) for row in range(rank)], dtype=np.intp)
+
+
+def _leading(row: Table) -> int:
+    return next(place for place, entry in enumerate(row) if int(entry) != 0)

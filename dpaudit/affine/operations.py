@@ -1,0 +1,198 @@
+"""Sums of forms, and their products with public numbers: what operators append to a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaudit.affine.contraction import Contraction, matrix_of, of_matmul
+from dpaudit.affine.form import Form, Tracing
+from dpaudit.affine.kinds import Matrix
+from dpaudit.affine.program import NOWHERE, Ids, Term
+
+_EXACT = 2**53  # whole numbers up to here are doubles
+
+
+def operate(tracing: Tracing, operator: Any, given: Any, options: Any) -> Any:
+    """Return what a universal function of numpy, by its method, makes of forms and arrays."""
+    ufunc, method = operator
+    if method == "__call__" and ufunc in _OPERATIONS and not options.keys() - {"dtype"}:
+        return _OPERATIONS[ufunc](tracing, *given)
+    if (function := _METHODS.get(operator)) is not None:
+        return tracing.rules.call(tracing, function, tuple(given), options)
+    named = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+    raise tracing.refuse(f"numpy.{named} is not linear")
+
+
+def numbers_of(tracing: Tracing, value: Any) -> NDArray[Any]:
+    """Return public numbers as doubles or fractions that are exactly these, or refuse them."""
+    if isinstance(value, Form):
+        value = value.plain("two numbers are multiplied that data or noise decide")
+    found = np.asarray(value)
+    if found.dtype == object:
+        return _each(found, lambda one: _fraction(tracing, one))
+    if found.dtype.kind == "b" or (found.dtype.kind in "iu" and _are_doubles(found)):
+        return found.astype(float)
+    if found.dtype.kind in "iu":
+        return _each(found.astype(object), Fraction)
+    if found.dtype.kind != "f" or not np.isfinite(found).all():
+        raise tracing.refuse(f"a factor is no finite real number: {found.dtype}")
+    return found.astype(float)
+
+
+def _each(values: NDArray[Any], of: Callable[[Any], Any]) -> NDArray[Any]:
+    found = np.empty(values.size, dtype=object)
+    found[:] = [of(one) for one in values.ravel().tolist()]
+    return found.reshape(values.shape)
+
+
+def _are_doubles(whole: NDArray[Any]) -> bool:
+    return all(abs(int(one)) <= _EXACT for one in (whole.max(initial=0), whole.min(initial=0)))
+
+
+def _fraction(tracing: Tracing, value: Any) -> Fraction:
+    try:
+        return Fraction(value)
+    except (TypeError, ValueError, OverflowError):
+        raise tracing.refuse(f"a factor is no number but {type(value).__name__}") from None
+
+
+def doubles_of(numbers: NDArray[Any]) -> NDArray[np.float64]:
+    """Return fractions as the nearest doubles."""
+    return np.asarray(numbers, dtype=float)
+
+
+def _add(tracing: Tracing, one: Any, other: Any, sign: float = 1.0) -> Form:
+    left, right = _real_form(tracing, one), _real_form(tracing, other)
+    value = left.value + right.value if sign > 0 else left.value - right.value
+    ids = [np.broadcast_to(form.ids, value.shape) for form in (left, right)]
+    return combine(tracing, value, [(ids[0], None), (ids[1], None if sign > 0 else -1.0)])
+
+
+def _real_form(tracing: Tracing, value: Any) -> Form:
+    form = tracing.form_of(value)
+    if form.is_public:
+        numbers = doubles_of(numbers_of(tracing, form.value))
+        return Form(tracing, form.ids, numbers)
+    return form
+
+
+def combine(tracing: Tracing, value: NDArray[Any], parts: list[tuple[Ids, float | None]]) -> Form:
+    """Return entries that are sums of coordinates, each times a number; public ones stay so."""
+    counted = [(ids.ravel(), factor) for ids, factor in parts if (ids != NOWHERE).any()]
+    shape = value.shape
+    if not counted:
+        return Form(tracing, np.full(shape, NOWHERE, dtype=np.int64), value)
+    if len(counted) == 1 and counted[0][1] is None:
+        return Form(tracing, counted[0][0].reshape(shape).copy(), value)
+    some = np.logical_or.reduce([ids != NOWHERE for ids, _ in counted])
+    terms = [
+        Term(ids[some], None if factor is None else np.full(int(some.sum()), factor))
+        for ids, factor in counted
+    ]
+    return _placed(tracing, tracing.program.add_sum(*terms), some, value)
+
+
+def _placed(tracing: Tracing, found: Ids, some: NDArray[np.bool_], value: NDArray[Any]) -> Form:
+    ids = np.full(value.size, NOWHERE, dtype=np.int64)
+    ids[some] = found
+    return Form(tracing, ids.reshape(value.shape), np.asarray(value, dtype=float))
+
+
+def _scale(tracing: Tracing, form: Any, factor: Any, *, divides: bool = False) -> Form:
+    numbers = numbers_of(tracing, factor)
+    if divides and np.any(doubles_of(numbers) == 0):
+        raise tracing.refuse("what data or noise decide is divided by 0")
+    doubles = doubles_of(numbers)
+    value = np.asarray(form.value / doubles if divides else form.value * doubles)
+    ids = np.broadcast_to(form.ids, value.shape).ravel()
+    each = np.broadcast_to(numbers, value.shape).ravel()
+    some = (ids != NOWHERE) & (each != 0)
+    if not some.any():
+        return Form(tracing, np.full(value.shape, NOWHERE, dtype=np.int64), value)
+    made = tracing.program.add_sum(Term(ids[some], each[some], divides))
+    return _placed(tracing, made, some, value)
+
+
+def _multiply(tracing: Tracing, one: Any, other: Any) -> Form:
+    if isinstance(one, Form) and isinstance(other, Form):
+        return _multiply_entries(tracing, one, other)
+    return _scale(tracing, one, other) if isinstance(one, Form) else _scale(tracing, other, one)
+
+
+def _multiply_entries(tracing: Tracing, one: Form, other: Form) -> Form:
+    """Return products of which each has one public factor: a scaled sum of both."""
+    shape = np.broadcast_shapes(one.shape, other.shape)
+    both = np.broadcast_to(one.ids, shape) != NOWHERE, np.broadcast_to(other.ids, shape) != NOWHERE
+    if (both[0] & both[1]).any():
+        raise tracing.refuse("two numbers are multiplied that data or noise decide")
+    first = _scale(tracing, one, np.where(both[1], 0.0, np.broadcast_to(other.value, shape)))
+    second = _scale(tracing, other, np.where(both[0], 0.0, np.broadcast_to(one.value, shape)))
+    public = np.where(both[0] | both[1], 0.0, one.value * other.value)
+    ids = combine(tracing, first.value, [(first.ids, None), (second.ids, None)]).ids
+    moved = np.where(both[0], first.value, np.where(both[1], second.value, public))
+    return Form(tracing, ids, np.asarray(moved, dtype=float))
+
+
+def _divide(tracing: Tracing, one: Any, other: Any) -> Form:
+    if isinstance(other, Form):
+        other = other.plain("something is divided by what data or noise decide")
+    return _scale(tracing, one, other, divides=True)
+
+
+def apply_matrix(tracing: Tracing, matrix: Matrix, form: Form, shape: tuple[int, ...]) -> Form:
+    """Return a matrix times a form that is flattened."""
+    ids, value = form.ids.ravel(), form.value.ravel()
+    numbers = doubles_of(matrix.numbers)
+    found = np.zeros(matrix.rows)
+    np.add.at(found, matrix.at_row, numbers * value[matrix.at_column])
+    used = np.zeros(matrix.rows, dtype=np.bool_)
+    used[matrix.at_row[ids[matrix.at_column] != NOWHERE]] = True
+    if not used.any():
+        made = np.full(matrix.rows, NOWHERE, dtype=np.int64)
+    else:
+        made = tracing.program.add_sum(Term(ids, matrix=matrix))
+        made = np.where(used, made, NOWHERE)
+    return Form(tracing, made.reshape(shape), found.reshape(shape))
+
+
+def _matmul(tracing: Tracing, one: Any, other: Any) -> Any:
+    left = isinstance(one, Form)
+    if left and isinstance(other, Form):
+        raise tracing.refuse("two arrays are multiplied that data or noise decide")
+    form, public = (one, other) if left else (other, one)
+    public = densely(public)
+    letters = of_matmul(np.ndim(public), form.ndim, form_is_left=left)
+    shape = np.matmul(*((form.ids, public) if left else (public, form.ids))).shape
+    return contract(tracing, letters, public, form, shape)
+
+
+def contract(tracing: Tracing, letters: Contraction, public: Any, form: Form, shape: Any) -> Form:
+    """Return a product of a public array and a form, of a shape."""
+    matrix = matrix_of(letters, numbers_of(tracing, public), form.shape)
+    return apply_matrix(tracing, matrix, form, shape)
+
+
+def densely(value: Any) -> Any:
+    """Return a sparse matrix of scipy as an array; anything else as it is."""
+    return value.toarray() if hasattr(value, "toarray") else value
+
+
+_OPERATIONS: dict[Any, Callable[..., Any]] = {
+    np.add: _add,
+    np.subtract: lambda tracing, one, other: _add(tracing, one, other, -1.0),
+    np.negative: lambda tracing, one: _scale(tracing, one, -1.0),
+    np.positive: lambda tracing, one: one.copy(),
+    np.multiply: _multiply,
+    np.true_divide: _divide,
+    np.matmul: _matmul,
+}
+_METHODS: dict[Any, Any] = {
+    (np.add, "reduce"): np.sum,
+    (np.add, "accumulate"): np.cumsum,
+    (np.multiply, "outer"): np.multiply.outer,
+}

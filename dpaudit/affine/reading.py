@@ -1,0 +1,281 @@
+"""A recursion read from one run of plain code, and compared with runs on plain numbers.
+
+The code runs once on forms (`dpaudit.affine.form`), with the draws of its generators as normals of
+their own. That says what it does to arrays. Whether it does the same to plain ones is tried on 200
+runs: with other private data, wide and narrow, and other draws, its outputs have to be those of
+the forms within rounding. So code that asks for a type, or keeps state between calls, is caught.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from dpaudit.affine.constructors import own_constructors
+from dpaudit.affine.form import Form, NotAffine, Tracing
+from dpaudit.affine.functions import LINEAR
+from dpaudit.affine.kinds import DOUBLES
+from dpaudit.affine.messages import is_number, map_parts, parts_of
+from dpaudit.affine.program import NOWHERE, Ids, Program
+from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.freezing import patching, primitives, recorder
+from dpaudit.freezing.tracked import Call
+
+Function = Callable[[Any, Any], Any]
+RUNS = 200
+_ENOUGH = 20_000_000  # coordinates of all runs that are compared, beyond which there are fewer
+_FEWEST, _TOLERANCE = 3, 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Recursion:
+    """What a function does: its program, and which coordinates its output holds.
+
+    Parameters
+    ----------
+    program
+        All that it formed.
+    private
+        The private data, of the shapes that were given, as forms.
+    output
+        What it returned, with forms for numbers.
+    compared
+        How many runs on plain numbers it was compared with.
+    places
+        The line of each normal, shape ``(K,)``.
+    """
+
+    program: Program
+    private: Any
+    output: Any
+    compared: int
+    places: tuple[str, ...]
+
+
+class _State(recorder.State):
+    """A run whose normals are coordinates of a program."""
+
+    def __init__(self, tracing: Tracing, seed: int) -> None:
+        super().__init__(seed)
+        self.tracing = tracing
+        self.formed = set[int]()
+        self.places = list[str]()
+
+    def form(self, call: Call, location: Any, scale: Any) -> Any:
+        """Return what a call draws, as forms."""
+        self.formed.add(call.index)
+        _require_normal(self.tracing, call)
+        draw = recorder.frozen(self, call.kind, call.shape, call.key)
+        size = int(np.prod(call.shape, dtype=np.int64))
+        ids = self.tracing.program.add_leaf("noise", size)
+        self.places += [call.place] * size
+        normals = Form(self.tracing, ids.reshape(call.shape), np.asarray(draw, dtype=float))
+        return normals * np.asarray(scale, dtype=float) + np.asarray(location, dtype=float)
+
+    def form_other(self, call: Call, draw: Any, given: dict[str, Any]) -> Any:
+        """Refuse any other draw."""
+        raise self.tracing.refuse(f"a draw of {call.name} is not Gaussian noise", call.place)
+
+
+def _require_normal(tracing: Tracing, call: Call) -> None:
+    if call.kind != "normal":
+        raise tracing.refuse(f"noise of {call.name} is not Gaussian", call.place)
+    if call.key.startswith("seed ") or call.parameters.get("by"):
+        raise tracing.refuse("a generator of a fixed seed draws no noise", call.place)
+
+
+class _PlainState(recorder.State):
+    """A run on plain numbers whose draws are remembered."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.drawn = list[NDArray[np.float64]]()
+
+    def form(self, call: Call, location: Any, scale: Any) -> Any:
+        """Return what a call draws, as numbers."""
+        draw = np.asarray(recorder.frozen(self, call.kind, call.shape, call.key), dtype=float)
+        self.drawn.append(draw.ravel())
+        value = np.asarray(location + scale * draw, dtype=float)
+        return value if value.ndim else float(value)
+
+
+def read_recursion(function: Function, private: Any, *, seed: int = 0) -> Recursion:
+    """Return the recursion that a function is.
+
+    Parameters
+    ----------
+    function
+        Of private data and a `numpy.random.Generator`.
+    private
+        Numbers, arrays, and lists, tuples and dictionaries of them. Their shapes count.
+    seed
+        Of the draws; no coefficient depends on it.
+
+    Raises
+    ------
+    NotAffine
+        The function does something else to its data or noise: the line, and what it is.
+    InvalidArgument
+        The private data are no numbers, or the function fails on them.
+
+    Examples
+    --------
+    >>> found = read_recursion(lambda x, rng: x.sum() + rng.normal(scale=2.0), np.zeros(2))
+    >>> found.program.coefficients(DOUBLES, found.output.ids.ravel()).tolist()
+    [[2.0, 1.0, 1.0]]
+    """
+    tracing = Tracing(LINEAR)
+    with patching.patched(function):
+        state, given = _trace(tracing, function, private, seed)
+        output = _forms_of_output(tracing, state.run.value)
+        compared = _compare(function, _Traced(tracing.program, given, output), private, seed)
+    if compared.reason is not None:
+        raise NotAffine(_place_of(function), compared.reason)
+    return Recursion(tracing.program, given, output, compared.runs, tuple(state.places))
+
+
+def _place_of(function: Function) -> str:
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    name = getattr(function, "__qualname__", type(function).__name__)
+    return name if code is None else f"{Path(code.co_filename).name}:{code.co_firstlineno} {name}"
+
+
+def _trace(tracing: Tracing, function: Function, private: Any, seed: int) -> tuple[_State, Any]:
+    state = _State(tracing, seed)
+    given = _private_forms(tracing, private)
+    with own_constructors(tracing):
+        recorder.record(state, function, given, primitives.generator())
+    run = state.run
+    if tracing.refusal is None:
+        if run.elsewhere or run.copied:
+            tracing.refuse("another thread draws, or a generator is copied", "?")
+        elif any(call.index not in state.formed for call in run.calls):
+            tracing.refuse("a draw is not followed", run.calls[-1].place)
+    if tracing.refusal is not None:
+        raise NotAffine(*tracing.refusal)
+    if run.raised is not None:
+        raised = Shown(f"raises {run.error}: {run.raised}")
+        raise InvalidArgument("function", raised, "one that runs on arrays") from run.raised
+    return state, given
+
+
+def _private_forms(tracing: Tracing, private: Any) -> Any:
+    def form_of(value: Any) -> Form:
+        numbers = np.asarray(value)
+        if numbers.dtype.kind not in "iufb" or not np.isfinite(numbers).all():
+            raise InvalidArgument(
+                "private", value, "finite numbers, arrays, lists and dicts of them"
+            )
+        ids = tracing.program.add_leaf("data", numbers.size).reshape(numbers.shape)
+        return Form(tracing, ids, numbers.astype(float))
+
+    return map_parts(private, form_of)
+
+
+def _forms_of_output(tracing: Tracing, output: Any) -> Any:
+    """Return an output with every number as a form; what is no number stays as it is."""
+    return map_parts(output, lambda one: tracing.form_of(one) if is_number(one) else one)
+
+
+def forms_in(value: Any) -> list[Form]:
+    """Return the forms of an output, in order."""
+    return [one for one in parts_of(value) if isinstance(one, Form)]
+
+
+def ids_of(value: Any) -> Ids:
+    """Return the coordinates of all forms of an output, those that hold data or noise."""
+    every: Ids = np.concatenate([_NONE, *(one.ids.ravel() for one in forms_in(value))])
+    return np.asarray(every[every != NOWHERE])
+
+
+_NONE = np.zeros(0, dtype=np.int64)
+
+
+# --- runs on plain numbers -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Traced:
+    """What runs are compared with."""
+
+    program: Program
+    private: Any
+    output: Any
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """How many runs were alike, and what was not."""
+
+    runs: int
+    reason: str | None = None
+
+
+_UNLIKE = "it does something else to plain arrays than to forms: it asks for types, or keeps state"
+
+
+def _compare(function: Function, traced: _Traced, private: Any, seed: int) -> _Comparison:
+    rng = np.random.Generator(np.random.PCG64(seed))
+    count = int(np.clip(_ENOUGH // max(traced.program.size, 1), _FEWEST, RUNS))
+    runs = list[_PlainRun]()
+    while len(runs) < count:
+        run = _run_plainly(function, private, rng)
+        if run is None:
+            return _Comparison(count, "it fails on plain arrays")
+        if len(run.noise) != len(traced.program.leaves("noise")):
+            return _Comparison(count, "it draws another number of normals on plain arrays")
+        runs.append(run)
+    return _Comparison(count, None if _are_alike(traced, runs) else _UNLIKE)
+
+
+def _are_alike(traced: _Traced, runs: list[_PlainRun]) -> bool:
+    """Return whether all outputs are those of the forms, apart from one offset for all runs."""
+    ids = np.concatenate([_NONE, *(one.ids.ravel() for one in forms_in(traced.output))])
+    if any(one.output.shape != ids.shape for one in runs):
+        return False
+    data, noise, outputs = (
+        np.stack([getattr(one, name) for one in runs], axis=1)
+        for name in ("data", "noise", "output")
+    )
+    linear = traced.program.values(DOUBLES, ids, data, noise)
+    offsets = outputs - linear
+    size = np.abs(linear).max(initial=0.0) + np.abs(outputs).max(initial=0.0)
+    spread = np.abs(offsets - offsets[:, :1]).max(initial=0.0)
+    return bool(np.isfinite(outputs).all() and spread <= _TOLERANCE * size)
+
+
+@dataclass(frozen=True)
+class _PlainRun:
+    """Private data, draws and output of a run on plain numbers, each in a row."""
+
+    data: NDArray[np.float64]
+    noise: NDArray[np.float64]
+    output: NDArray[np.float64]
+
+
+def _run_plainly(function: Function, private: Any, rng: Generator) -> _PlainRun | None:
+    """Return a run on plain numbers of other private data; None if it fails."""
+    scale = 10.0 ** rng.uniform(-2, 3)
+
+    def drawn(value: Any) -> Any:
+        found = scale * rng.standard_normal(np.shape(value))
+        return found if np.ndim(found) else float(found)
+
+    given = map_parts(private, drawn)
+    state = _PlainState(int(rng.integers(2**62)))
+    run = recorder.record(state, function, given, primitives.generator())
+    if run.error is not None:
+        return None
+    return _PlainRun(_in_a_row(given), _in_a_row(state.drawn), _in_a_row(run.value))
+
+
+def _in_a_row(value: Any) -> NDArray[np.float64]:
+    numbers = [np.ravel(one).astype(float) for one in parts_of(value) if is_number(one)]
+    return np.concatenate([np.zeros(0), *numbers])
