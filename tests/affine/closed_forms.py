@@ -81,6 +81,8 @@ FORMS = {
     ("gradient_tracking", "node 0 by 1", "all messages"): 2 * sqrt(12),
     ("gradient_tracking", "node 0 by 1", "node 1"): 2 * sqrt(12),
     ("extra", "node 0 by 1", "all messages"): float(np.linalg.norm(extra_moves())) / 0.2,
+    ("by_centre", "node 0 by 1", "all messages"): 5.0,
+    ("by_centre", "node 0 by 1", "node 1"): sqrt(7.5),
     ("by_nodes", "node 0 by 1", "all messages"): sqrt(20) / 5 / 0.2,
     ("by_edges", "node 0 by 1", "all messages"): sqrt(2)
     * float(np.linalg.norm(edge_moves()))
