@@ -19,7 +19,7 @@ LISTS := pyproject.toml constraints.txt
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test quick cluster packages tensors training docs docs-test mutants peers dpriv-bench examples release lint types wheelhouse bench constraints clean
+.PHONY: help audit test quick cluster packages tensors training docs docs-test mutants peers dpriv-bench published examples release lint types wheelhouse bench constraints clean
 # Two pips in one .venv would trip over each other, and the jobs below use every core themselves.
 .NOTPARALLEL:
 
@@ -36,6 +36,7 @@ help:
 	@echo 'make mutants      see that every seeded fault fails a test, 40 minutes at most on two cores'
 	@echo 'make peers        measure other packages on the same work, and write docs/peers.md'
 	@echo 'make dpriv-bench  audit the questions of DPriv-Bench, and write docs/dpriv-bench.md'
+	@echo 'make published    divide published bounds by exact ones, and write docs/published-bounds.md'
 	@echo 'make examples     run the twelve examples and the notebooks, write their pages, those of loops and recursions'
 	@echo 'make release      build sdist and wheel, check both, try the wheel on every supported Python'
 	@echo 'make lint         check the style and the format'
@@ -116,6 +117,10 @@ peers: $(DEV)
 # No dataset given: verdicts beside labels; DPRIV_ARGS=--resume goes on where a run was ended.
 dpriv-bench: $(DEV)
 	@$(BIN)/python -m benchmarks.dpriv_bench.run $(DPRIV_ARGS)
+
+# Bounds of papers over what is exact; a minute.
+published: $(DEV)
+	@$(BIN)/python -m benchmarks.published.run $(PUBLISHED_ARGS)
 
 # What scripts and notebooks print and show becomes part of the documentation.
 examples: $(DEV)

@@ -1,0 +1,1 @@
+"""Published bounds of what nodes learn of each other, over what is exact: ``make published``."""
