@@ -122,6 +122,12 @@ class Residues:
         rows, columns = table.shape
         return nmod_mat(rows, columns, table.ravel().tolist(), self.prime)
 
+    def multiply(self, left: Table, right: Table) -> Table:
+        """Return a product of tables."""
+        if not left.size or not right.size:
+            return self.zeros((len(left), right.shape[1]))
+        return unpacked(self.flint(left) * self.flint(right)).astype(np.int64)
+
     def _residues(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
         different, places = np.unique(numbers, return_inverse=True)
         known = np.array([self.residue(Fraction(one)) for one in different.tolist()], np.int64)
@@ -226,6 +232,15 @@ def ranks(kind: Residues | Rationals, seen: Table, changes: int = 1) -> tuple[in
     cut = seen.shape[1] - changes
     without = kind.flint(np.ascontiguousarray(seen[:, :cut])).rank() if cut else 0
     return without, kind.flint(seen).rank()
+
+
+def left_kernel(kind: Residues, table: Table) -> Table:
+    """Return rows that span all y for which ``y' table`` is 0."""
+    rows, columns = table.shape
+    if not rows or not columns:
+        return np.eye(rows, dtype=np.int64)
+    kernel, count = kind.flint(np.ascontiguousarray(table.T)).nullspace()
+    return unpacked(kernel).astype(np.int64)[:, :count].T
 
 
 def independent_rows(kind: Residues, noise: Table) -> NDArray[np.intp]:

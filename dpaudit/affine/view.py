@@ -41,31 +41,23 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from flint import arb, arb_mat
+from flint import arb
 from numpy.typing import NDArray
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.affine.changes import Change
-from dpaudit.affine.kinds import (
-    Balls,
-    Exact,
-    Rationals,
-    Residues,
-    independent_rows,
-    ranks,
-    unpacked,
-)
-from dpaudit.affine.program import NOWHERE, Ids, Program
+from dpaudit.affine.kinds import Balls, Exact, Rationals, Residues, ranks
+from dpaudit.affine.observation import PRIMES, Observation, observe
+from dpaudit.affine.program import Ids, Program
 from dpaudit.errors import ConvergenceError
 from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.reals import precision
 
-PRIMES = (2147483647, 2147483629, 2147483587)  # the largest below 2^31
 # Entries of a matrix whose rank is worked out in rationals.
 _MOST_EXACT = 4000
-_DIGITS, _WIDTH, _PASSES = (40, 160, 640), 1e-12, 4
+_DIGITS, _WIDTH = (40, 160, 640), 1e-12
 
 Proof = Literal["exact", "primes"]
 
@@ -105,56 +97,54 @@ class View:
     # --- what is seen ----------------------------------------------------------------------
 
     @cached_property
+    def observation(self) -> Observation:
+        """What is seen, whatever changes."""
+        return observe(self.program, self.ids)
+
+    @property
     def rows(self) -> Ids:
         """The coordinates that it sees, each once, and no normal that it sees by itself."""
-        seen = np.unique(self.ids[self.ids != NOWHERE])
-        return np.setdiff1d(seen, self.program.leaves("noise"))
+        return self.observation.rows
 
-    @cached_property
+    @property
     def columns(self) -> Ids:
         """The normals that what it sees is made of, and that it does not see by themselves."""
-        normals = self.program.leaves("noise")
-        used = normals[self.program.reached(self.rows)[normals]]
-        return np.setdiff1d(used, self.ids)
+        return self.observation.columns
 
-    def seen(self, kind: Exact) -> NDArray[Any]:
+    @property
+    def basis(self) -> NDArray[np.intp]:
+        """Rows of the view that the others depend on, as places in `rows`."""
+        return self.observation.basis
+
+    def seen(self, kind: Exact, rows: Ids | None = None) -> NDArray[Any]:
         """Return ``[W, D]`` of the view, its last columns the directions of the change."""
-        return self._seen_rows(kind, self.rows)
-
-    def _seen_rows(self, kind: Exact, rows: Ids) -> NDArray[Any]:
-        every = self.program.coefficients(kind, rows, self.columns)
-        cut = len(self.columns)
-        moved = self.change.along(kind, every[:, cut:])
-        return np.concatenate([every[:, :cut], moved], axis=1)
+        noise, data = self.observation.table(kind, self.rows if rows is None else rows)
+        return np.concatenate([noise, self.change.along(kind, data)], axis=1)
 
     # --- the range -------------------------------------------------------------------------
 
     @cached_property
     def infinite(self) -> bool:
         """Whether a change of the mean leaves the range of the covariance."""
-        return self._ranks[1] > self._ranks[0]
+        without = self.observation.rank
+        return any(rank + more > without for rank, more in self._ranks)
 
-    @cached_property
-    def _residues(self) -> tuple[NDArray[Any], ...]:
-        """The view modulo each prime; modulo one, where that shows that rows are independent."""
-        first = self.seen(Residues(PRIMES[0]))
-        if ranks(Residues(PRIMES[0]), first, self.change.size)[0] == len(self.rows):
-            return (first,)
-        return (first, *(self.seen(Residues(prime)) for prime in PRIMES[1:]))
-
-    @cached_property
-    def _ranks(self) -> tuple[int, int]:
-        """The ranks of ``W`` and of ``[W, D]``, the largest found modulo the primes."""
-        pairs = zip(PRIMES, self._residues, strict=False)
-        found = [ranks(Residues(prime), seen, self.change.size) for prime, seen in pairs]
-        return max(one for one, _ in found), max(other for _, other in found)
+    @property
+    def _ranks(self) -> list[tuple[int, int]]:
+        """The rank of W modulo each prime, and by how much D makes it larger."""
+        found = list[tuple[int, int]]()
+        for prime, (rank, exposed) in zip(PRIMES, self.observation.kernels, strict=False):
+            kind = Residues(prime)
+            moved = self.change.along(kind, exposed)
+            found.append((rank, kind.flint(moved).rank() if moved.size else 0))
+        return found
 
     @cached_property
     def proof(self) -> Proof:
         """How it is known whether mu is finite: proved, or by ranks modulo three primes."""
         if self.infinite:
             return "exact" if self._infinite_exactly(self._shortest()) else "primes"
-        if self._ranks[0] == len(self.rows) or self._is_drowned():
+        if self.observation.rank == len(self.rows) or self._is_drowned():
             return "exact"
         return "exact" if self._infinite_exactly(self.rows) is False else "primes"
 
@@ -169,15 +159,14 @@ class View:
 
     def _is_drowned(self) -> bool:
         """Return whether all that changes is used once, beside a normal that is used once."""
-        changed = self.change.places()
-        data = self.program.leaves("data")[changed]
+        data = self.program.leaves("data")[self.change.places()]
         return self.program.are_hidden_by_noise(data, self.columns)
 
     def _infinite_exactly(self, rows: Ids) -> bool | None:
         """Return the answer of exact ranks; None where they are too much work."""
         if len(rows) * len(self.columns) > _MOST_EXACT:
             return None
-        one, other = ranks(Rationals(), self._seen_rows(Rationals(), rows), self.change.size)
+        one, other = ranks(Rationals(), self.seen(Rationals(), rows), self.change.size)
         return other > one
 
     # --- the number ------------------------------------------------------------------------
@@ -197,8 +186,7 @@ class View:
         if not self._moves:
             return Bracket.exactly(0.0)
         for digits in _DIGITS:
-            with precision(digits):
-                found = self._enclosed(digits)
+            found = self._enclosed(digits)
             if found is not None and (
                 found.width <= _WIDTH * found.upper or not self.change.is_exact
             ):
@@ -207,31 +195,22 @@ class View:
 
     @property
     def _moves(self) -> bool:
-        size = self.change.size
-        return any(bool((seen[:, seen.shape[1] - size :] != 0).any()) for seen in self._residues)
-
-    @cached_property
-    def basis(self) -> NDArray[np.intp]:
-        """Rows of the view that the others depend on, as places in `rows`."""
-        if self._ranks[0] == len(self.rows):
-            return np.arange(len(self.rows))
-        cut, pairs = len(self.columns), zip(PRIMES, self._residues, strict=False)
-        kinds = [independent_rows(Residues(prime), seen[:, :cut]) for prime, seen in pairs]
-        return max(kinds, key=len)
+        """Return whether the mean moves, modulo some prime."""
+        tables = zip(PRIMES, self.observation.data, strict=True)
+        return any(bool(self.change.along(Residues(one), data).any()) for one, data in tables)
 
     def _enclosed(self, digits: int) -> Bracket | None:
         """Return a bracket of mu, or None where these digits do not prove that rows differ."""
-        kind, cut = Balls(digits), len(self.columns)
-        seen = self._seen_rows(kind, self.rows[self.basis])
-        factor = _whitening(kind.flint(seen[:, :cut]))
-        if factor is None:
+        whitened = self.observation.whiten(digits)
+        if whitened is None:
             return None
-        left, error = factor
-        whitened = left * kind.flint(seen[:, cut:])
-        gram = whitened.transpose() * whitened
-        size = sum((entry.abs_upper() ** 2 for entry in whitened.entries()), arb(0))
-        slack = (error / (1 - error) * size).upper()
-        return self.change.largest(gram, slack)
+        kind = Balls(digits)
+        with precision(digits):
+            moved = kind.flint(self.change.along(kind, whitened.data))
+            gram = moved.transpose() * moved
+            size = sum((entry.abs_upper() ** 2 for entry in moved.entries()), arb(0))
+            slack = (whitened.error / (1 - whitened.error) * size).upper()
+            return self.change.largest(gram, slack)
 
     def direction(self) -> Array:
         """Return y for which ``y'view`` is the log-likelihood ratio up to a constant, (rows,).
@@ -280,33 +259,3 @@ def epsilon_of(mu: Bracket, delta: float) -> Bracket:
         return Bracket(0.0 if math.isfinite(mu.lower) else math.inf, math.inf)
     lower, upper = GaussianDP(mu.lower), GaussianDP(mu.upper)
     return Bracket(lower.epsilon_below(delta), upper.epsilon(delta))
-
-
-def _whitening(noise: arb_mat) -> tuple[arb_mat, arb] | None:
-    """Return X' and a bound on ``||X' W W' X - 1||`` (Frobenius), or None if above 1/1000."""
-    sizes = np.abs(midpoints(noise)).max(axis=1)
-    left = arb_mat(np.diag(1 / sizes).tolist()) if np.all(sizes > 1e-300) else None
-    if left is None:
-        return None
-    factor = np.linalg.qr(midpoints(left * noise).T, mode="r")
-    for _ in range(_PASSES):
-        if not np.all(np.diagonal(factor)) or not np.isfinite(factor).all():
-            return None
-        left = arb_mat(np.linalg.inv(factor).T.tolist()) * left
-        whitened = left * noise
-        error = distance_from_one(whitened * whitened.transpose())
-        if error < 0.001:
-            return left, error
-        factor = np.linalg.qr(midpoints(whitened).T, mode="r")
-    return None
-
-
-def midpoints(matrix: arb_mat) -> Array:
-    """Return the midpoints of balls, as doubles."""
-    return np.asarray(unpacked(matrix).astype(np.float64))
-
-
-def distance_from_one(gram: arb_mat) -> arb:
-    """Return a bound on a matrix less the identity, in Frobenius' norm."""
-    off = gram - arb_mat(np.eye(gram.nrows()).tolist())
-    return sum((entry.abs_upper() ** 2 for entry in off.entries()), arb(0)).upper().sqrt().upper()

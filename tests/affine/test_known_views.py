@@ -56,6 +56,14 @@ def test_one_draw_in_two_messages_cancels():
     assert ends == pytest.approx([1.0, 2.0, math.inf], rel=1e-15)
 
 
+def test_a_change_that_cancels_is_not_seen():
+    def total(x, rng):
+        return x.sum() + rng.normal()
+
+    mu = dpaudit.views(total, private=np.zeros(2), change=[1, -1]).mu("output")
+    assert mu.upper == 0.0
+
+
 def test_thirds_are_thirds_where_they_are_written_so():
     def split(x, rng):
         third = Fraction(1, 3)

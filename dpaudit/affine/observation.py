@@ -1,0 +1,160 @@
+"""What one observer sees, in each arithmetic: worked out once for all changes of the data.
+
+With ``[W, L]`` the rows that are seen (`dpaudit.affine.view`), a change ``D = L c`` leaves the
+range of W if and only if ``N D`` is not 0, the rows of N being a basis of all y with ``y'W = 0``.
+Modulo a prime both come from one reduction. And whatever changes, its mu follows from ``X' L``,
+with X a factor for which ``X' W W' X`` is nearly the identity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from flint import arb, arb_mat
+from numpy.typing import NDArray
+
+from dpaudit._typing import Array
+from dpaudit.affine.kinds import Balls, Kind, Residues, independent_rows, left_kernel, unpacked
+from dpaudit.affine.program import NOWHERE, Ids, Program
+from dpaudit.reals import precision
+
+PRIMES = (2147483647, 2147483629, 2147483587)  # the largest below 2^31
+_PASSES = 4
+
+
+class Whitened(NamedTuple):
+    """``X' L`` of the rows of a basis, enclosed, and a bound on ``||X' W W' X - 1||``."""
+
+    data: NDArray[Any]
+    error: arb
+
+
+@dataclass(eq=False)
+class Observation:
+    """The coordinates that an observer sees of a program.
+
+    Parameters
+    ----------
+    program
+        The recursion.
+    ids
+        What is seen, shape ``(m,)``.
+    """
+
+    program: Program
+    ids: Ids
+
+    def __post_init__(self) -> None:
+        self._whitened = dict[int, Whitened | None]()
+        self._tables = dict[int, tuple[NDArray[Any], NDArray[Any]]]()
+
+    @cached_property
+    def rows(self) -> Ids:
+        """The coordinates that it sees, each once, and no normal that it sees by itself."""
+        seen = np.unique(self.ids[self.ids != NOWHERE])
+        return np.setdiff1d(seen, self.program.leaves("noise"))
+
+    @cached_property
+    def columns(self) -> Ids:
+        """The normals that what it sees is made of, and that it does not see by themselves."""
+        normals = self.program.leaves("noise")
+        used = normals[self.program.reached(self.rows)[normals]]
+        return np.setdiff1d(used, self.ids)
+
+    def table(self, kind: Kind, rows: Ids) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return W and L of some coordinates: columns of the normals, and of all data."""
+        both = self.program.coefficients(kind, rows, self.columns)
+        cut = len(self.columns)
+        return both[:, :cut], both[:, cut:]
+
+    @cached_property
+    def kernels(self) -> tuple[tuple[int, NDArray[Any]], ...]:
+        """The rank of W modulo each prime, and ``N L``; of one prime, if it shows full rank."""
+        found = list[tuple[int, NDArray[Any]]]()
+        for prime, data in zip(PRIMES, self.data, strict=True):
+            kind = Residues(prime)
+            kernel = left_kernel(kind, self._residues(prime)[0])
+            found.append((len(self.rows) - len(kernel), kind.multiply(kernel, data)))
+            if not len(kernel):
+                break
+        return tuple(found)
+
+    @cached_property
+    def rank(self) -> int:
+        """The rank of W: the largest modulo the primes."""
+        return max(rank for rank, _ in self.kernels)
+
+    @cached_property
+    def basis(self) -> NDArray[np.intp]:
+        """Rows that the others depend on, as places in `rows`."""
+        if self.rank == len(self.rows):
+            return np.arange(len(self.rows))
+        found = [independent_rows(Residues(prime), self._residues(prime)[0]) for prime in PRIMES]
+        return max(found, key=len)
+
+    def _residues(self, prime: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        if prime not in self._tables:
+            self._tables[prime] = self.table(Residues(prime), self.rows)
+        return self._tables[prime]
+
+    @cached_property
+    def data(self) -> tuple[NDArray[Any], ...]:
+        """L modulo each prime."""
+        return tuple(self._residues(prime)[1] for prime in PRIMES)
+
+    def whiten(self, digits: int) -> Whitened | None:
+        """Return ``X' L``; None where these digits do not prove that the rows differ."""
+        if digits not in self._whitened:
+            with precision(digits):
+                self._whitened[digits] = self._whiten(Balls(digits))
+        return self._whitened[digits]
+
+    def _whiten(self, kind: Balls) -> Whitened | None:
+        noise, data = self.table(kind, self.rows[self.basis])
+        factor = _whitening(kind.flint(noise))
+        if factor is None:
+            return None
+        return Whitened(unpacked(factor[0] * kind.flint(data)), factor[1])
+
+
+_KNOWN: WeakKeyDictionary[Program, dict[bytes, Observation]] = WeakKeyDictionary()
+
+
+def observe(program: Program, ids: Ids) -> Observation:
+    """Return what is seen of a program that is complete, the same for the same coordinates."""
+    known = _KNOWN.setdefault(program, {})
+    return known.setdefault(np.unique(ids).tobytes(), Observation(program, ids))
+
+
+def _whitening(noise: arb_mat) -> tuple[arb_mat, arb] | None:
+    """Return X' and a bound on ``||X' W W' X - 1||`` (Frobenius), or None if above 1/1000."""
+    sizes = np.abs(midpoints(noise)).max(axis=1)
+    left = arb_mat(np.diag(1 / sizes).tolist()) if np.all(sizes > 1e-300) else None
+    if left is None:
+        return None
+    factor = np.linalg.qr(midpoints(left * noise).T, mode="r")
+    for _ in range(_PASSES):
+        if not np.all(np.diagonal(factor)) or not np.isfinite(factor).all():
+            return None
+        left = arb_mat(np.linalg.inv(factor).T.tolist()) * left
+        whitened = left * noise
+        error = distance_from_one(whitened * whitened.transpose())
+        if error < 0.001:
+            return left, error
+        factor = np.linalg.qr(midpoints(whitened).T, mode="r")
+    return None
+
+
+def midpoints(matrix: arb_mat) -> Array:
+    """Return the midpoints of balls, as doubles."""
+    return np.asarray(unpacked(matrix).astype(np.float64))
+
+
+def distance_from_one(gram: arb_mat) -> arb:
+    """Return a bound on a matrix less the identity, in Frobenius' norm."""
+    off = gram - arb_mat(np.eye(gram.nrows()).tolist())
+    return sum((entry.abs_upper() ** 2 for entry in off.entries()), arb(0)).upper().sqrt().upper()
