@@ -267,6 +267,8 @@ class Form(NDArrayOperatorsMixin, tracked.Symbolic):
             )
         if name.startswith("__"):
             raise AttributeError(name)
+        if name in _OF_PUBLIC and self.is_public:
+            return getattr(self.value, name)
         raise self.refusal(f"asks for .{name} of what data or noise decide")
 
     # --- what only public numbers have ---------------------------------------------------------
@@ -296,6 +298,12 @@ class Form(NDArrayOperatorsMixin, tracked.Symbolic):
     def __hash__(self) -> int:
         return hash(self.plain("hash() of what data or noise decide")[()])
 
+    def __format__(self, form: str) -> str:
+        return format(self.plain("what data or noise decide is written as text")[()], form)
+
+    def __str__(self) -> str:
+        return str(self.value) if self.is_public else repr(self)
+
     def __repr__(self) -> str:
         return f"Form(shape={self.shape})"
 
@@ -309,6 +317,9 @@ _INTO_PLAIN = (
 )
 _AS_FUNCTIONS = frozenset(
     "sum mean cumsum dot ravel squeeze swapaxes take repeat trace diagonal compress".split()
+)
+_OF_PUBLIC = frozenset(  # none of them returns memory of the array
+    "max min argmax argmin argsort any all nonzero std var prod round clip searchsorted".split()
 )
 
 

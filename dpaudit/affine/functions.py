@@ -47,9 +47,16 @@ def apply_function(tracing: Tracing, function: Any, args: Any, named: Any) -> An
     if (rule := _RULES.get(function)) is not None:
         return rule(tracing, *args, **named)
     if (plain := _plainly((args, named))) is not None:
-        return function(*plain[0], **plain[1])
+        return _apart(function(*plain[0], **plain[1]))
     name = getattr(function, "__name__", "?")
     raise tracing.refuse(f"numpy.{name} is not known to be linear")
+
+
+def _apart(found: Any) -> Any:
+    """Return a result in memory of its own: what is written into a form later is not in it."""
+    if isinstance(found, list | tuple):
+        return type(found)(map(_apart, found)) if not hasattr(found, "_fields") else found
+    return found.copy() if isinstance(found, np.ndarray) and found.base is not None else found
 
 
 def _write(tracing: Tracing, into: Any, found: Any) -> Any:
