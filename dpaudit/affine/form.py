@@ -263,7 +263,7 @@ class Form(NDArrayOperatorsMixin, tracked.Symbolic):
     def __getattr__(self, name: str) -> Any:
         if name in _AS_FUNCTIONS:
             return lambda *given, **named: self.tracing.rules.call(
-                self.tracing, getattr(np, name), (self, *given), named
+                self.tracing, _AS_FUNCTIONS[name], (self, *given), named
             )
         if name.startswith("__"):
             raise AttributeError(name)
@@ -315,9 +315,8 @@ _INTO_PLAIN = (
     "what data or noise decide is written into, or taken for, an array of plain numbers: make that "
     "array inside the function with numpy.zeros, or join its parts with numpy.stack"
 )
-_AS_FUNCTIONS = frozenset(
-    "sum mean cumsum dot ravel squeeze swapaxes take repeat trace diagonal compress".split()
-)
+_METHODS = "sum mean cumsum dot ravel squeeze swapaxes take repeat trace diagonal compress"
+_AS_FUNCTIONS = {name: getattr(np, name) for name in _METHODS.split()}
 _OF_PUBLIC = frozenset(  # none of them returns memory of the array
     "max min argmax argmin argsort any all nonzero std var prod round clip searchsorted".split()
 )

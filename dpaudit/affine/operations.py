@@ -22,8 +22,9 @@ def operate(tracing: Tracing, operator: Any, given: Any, options: Any) -> Any:
     ufunc, method = operator
     if method == "__call__" and ufunc in _OPERATIONS and not options.keys() - {"dtype"}:
         return _OPERATIONS[ufunc](tracing, *given)
-    if (function := _METHODS.get(operator)) is not None:
-        return tracing.rules.call(tracing, function, tuple(given), options)
+    if operator in _METHODS:
+        function, by_default = _METHODS[operator]
+        return tracing.rules.call(tracing, function, tuple(given), by_default | options)
     named = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
     raise tracing.refuse(f"numpy.{named} is not linear")
 
@@ -191,8 +192,9 @@ _OPERATIONS: dict[Any, Callable[..., Any]] = {
     np.true_divide: _divide,
     np.matmul: _matmul,
 }
-_METHODS: dict[Any, Any] = {
-    (np.add, "reduce"): np.sum,
-    (np.add, "accumulate"): np.cumsum,
-    (np.multiply, "outer"): np.multiply.outer,
+# The functions that they are, and what these are given by default.
+_METHODS: dict[Any, tuple[Any, dict[str, Any]]] = {
+    (np.add, "reduce"): (np.sum, {"axis": 0}),
+    (np.add, "accumulate"): (np.cumsum, {"axis": 0}),
+    (np.multiply, "outer"): (np.multiply.outer, {}),
 }

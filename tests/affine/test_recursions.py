@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 import pytest
 
+import dpaudit
 from tests.affine import draws, oracle
 from tests.affine.closed_forms import FORMS
 from tests.own_examples import EXAMPLES, load_example
@@ -93,6 +94,19 @@ def test_runs_are_the_forms_of_their_normals(function):
         normals = np.random.default_rng(seed).standard_normal(noise.shape[1])
         expected = base + data @ private.ravel() + noise @ normals
         assert output == pytest.approx(expected, rel=1e-10, abs=1e-10)
+
+
+@pytest.mark.parametrize("function", RECURSIONS)
+def test_views_say_the_same(function):
+    module, recursion = RECURSIONS[function]
+    for change, by_observer in module.MU[function].items():
+        observers = {one: one for one in by_observer}
+        move = module.CHANGES[change]
+        found = dpaudit.views(recursion, private=module.PRIVATE, observers=observers, change=move)
+        for observer, mu in by_observer.items():
+            ends = found.mu(observer)
+            assert ends.lower <= ends.upper
+            assert [ends.lower, ends.upper] == pytest.approx([mu, mu], rel=1e-9), (change, observer)
 
 
 RUNS, AT_ONCE = 1_000_000, 25_000
