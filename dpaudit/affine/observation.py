@@ -54,9 +54,13 @@ class Observation:
 
     @cached_property
     def rows(self) -> Ids:
-        """The coordinates that it sees, each once, and no normal that it sees by itself."""
+        """The coordinates that it sees, each once, without data and normals that it sees as such.
+
+        Data that it sees by themselves and that do not change move nothing.
+        """
         seen = np.unique(self.ids[self.ids != NOWHERE])
-        return np.setdiff1d(seen, self.program.leaves("noise"))
+        known = [self.program.leaves("noise"), self.program.leaves("data")]
+        return np.setdiff1d(seen, np.concatenate(known))
 
     @cached_property
     def columns(self) -> Ids:

@@ -103,7 +103,7 @@ class View:
 
     @property
     def rows(self) -> Ids:
-        """The coordinates that it sees, each once, and no normal that it sees by itself."""
+        """The coordinates that it sees, each once, without data and normals seen as such."""
         return self.observation.rows
 
     @property
@@ -124,8 +124,16 @@ class View:
     # --- the range -------------------------------------------------------------------------
 
     @cached_property
+    def knows_the_change(self) -> bool:
+        """Whether some of what changes is seen by itself."""
+        data = self.program.leaves("data")[self.change.places()]
+        return bool(np.isin(data, self.ids).any())
+
+    @cached_property
     def infinite(self) -> bool:
         """Whether a change of the mean leaves the range of the covariance."""
+        if self.knows_the_change:
+            return True
         without = self.observation.rank
         return any(rank + more > without for rank, more in self._ranks)
 
@@ -142,6 +150,8 @@ class View:
     @cached_property
     def proof(self) -> Proof:
         """How it is known whether mu is finite: proved, or by ranks modulo three primes."""
+        if self.knows_the_change:
+            return "exact"
         if self.infinite:
             return "exact" if self._infinite_exactly(self._shortest()) else "primes"
         if self.observation.rank == len(self.rows) or self._is_drowned():

@@ -97,3 +97,15 @@ def test_a_ball_is_as_large_as_its_worst_direction():
 def test_what_is_not_linear_is_refused(function, reason):
     with pytest.raises(NotAffine, match=reason):
         dpaudit.views(function, private=1.0)
+
+
+def test_data_that_an_observer_has_are_known_to_it_and_say_nothing_of_others():
+    def send(x, rng):
+        messages = x + rng.normal(size=3)
+        return {"owner": [x[0], messages[1:]], "other": messages}
+
+    found = dpaudit.views(send, private=np.zeros(3))
+    for about, mu in (("0", math.inf), ("1", 1.0)):
+        seen = found.view("owner", about)
+        assert (seen.mu.upper, seen.infinite, seen.proof) == (mu, math.isinf(mu), "exact")
+    assert found.mu("other", "0").upper == 1.0
