@@ -4,33 +4,26 @@ r"""What is exact, of the recursions that the published bounds are about.
     every round:  m_t = W m_(t-1) + g_t + n_t                      (g_t changes by c_t at u)
 
 The observer v hears its neighbours' T messages, and knows the noise that is its own. With noise
-once mu^2 is a rational number, and worked out as one. With noise in every round doubles choose the
-node and the change that are shown, and a view (`dpaudit.algorithms.views`) proves their number.
+once mu^2 is a rational number, and worked out as one. With noise in every round a
+node is chosen in doubles, and `dpaudit.views` proves its number, from the recursion as it is here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
-from flint import fmpq_mat
+from flint import fmpq, fmpq_mat
+from numpy.random import Generator
 
+from dpaudit import views
 from dpaudit._typing import Array
+from dpaudit.affine.observers import hear_neighbours
+from dpaudit.affine.view import View
 from dpaudit.algorithms.problems.graphs import Graph
-from dpaudit.algorithms.views.gossip import heard_on, metropolis
-from dpaudit.algorithms.views.system import (
-    Basis,
-    Form,
-    Network,
-    Round,
-    exact_table,
-    eye,
-    packed,
-    unpacked,
-)
-from dpaudit.algorithms.views.view import View
+from dpaudit.algorithms.views.gossip import metropolis
 
 _LEAST = 1e-10  # of the largest singular value
 
@@ -58,22 +51,6 @@ def grams_every_round(weights: Array, graph: Graph, observer: int, rounds: int) 
     return np.asarray(np.einsum("rsu,rtu->ust", basis, basis))
 
 
-def worst_signs(gram: Array) -> tuple[float, tuple[int, ...]]:
-    """Return the largest mu^2 of changes of 1 up or down a round, and these.
-
-    It is the largest of all changes of numbers of at most 1, as mu^2 is convex.
-
-    Examples
-    --------
-    >>> worst_signs(np.array([[0.75, -0.25], [-0.25, 0.5]]))
-    (1.75, (1, -1))
-    """
-    signs = np.array([(1, *rest) for rest in product((1, -1), repeat=len(gram) - 1)])
-    squares = np.einsum("ks,st,kt->k", signs, gram, signs)
-    best = int(squares.argmax())
-    return float(squares[best]), tuple(signs[best].tolist())
-
-
 def square_misread(
     weights: Array, graph: Graph, observer: int, node: int, rounds: int, error: float
 ) -> float:
@@ -98,9 +75,9 @@ def squares_once(graph: Graph, observer: int, rounds: int) -> list[Fraction]:
     Of T messages a neighbour, from the noisy vectors on, by one who knows its own noise. As noise
     enters where vectors do, mu^2 is how much of a node's coordinate is in the span of the rows.
     """
-    rows = _heard(graph, observer, packed(eye(graph.nodes)), rounds)
-    rows[:, observer] = 0 * rows[:, observer]
-    return in_span(packed(rows))
+    first = fmpq_mat(np.eye(graph.nodes, dtype=int).tolist())
+    first[observer, observer] = 0
+    return in_span(_heard(graph, observer, first, rounds))
 
 
 def squares_once_later(graph: Graph, observer: int, rounds: int) -> list[Fraction]:
@@ -108,17 +85,16 @@ def squares_once_later(graph: Graph, observer: int, rounds: int) -> list[Fractio
 
     It hears just the messages that the published sum is over, and of each what that counts.
     """
-    return in_span(packed(_heard(graph, observer, packed(_weights(graph)), rounds)))
+    return in_span(_heard(graph, observer, _weights(graph), rounds))
 
 
-def _heard(graph: Graph, observer: int, first: fmpq_mat, rounds: int) -> Form:
+def _heard(graph: Graph, observer: int, first: fmpq_mat, rounds: int) -> fmpq_mat:
     """Return the rows of the neighbours' messages, round by round."""
-    heard, power, rows = np.flatnonzero(graph.adjacency[observer]), first, []
-    weights = packed(_weights(graph))
+    rows, sent, weights = [], first, _weights(graph)
     for _ in range(rounds):
-        rows.append(unpacked(power)[heard])
-        power = power * weights
-    return np.concatenate(rows)
+        rows += [sent.tolist()[node] for node in np.flatnonzero(graph.adjacency[observer])]
+        sent = weights * sent
+    return fmpq_mat(rows)
 
 
 def in_span(rows: fmpq_mat) -> list[Fraction]:
@@ -130,29 +106,43 @@ def in_span(rows: fmpq_mat) -> list[Fraction]:
     [Fraction(1, 2), Fraction(1, 2), Fraction(0, 1)]
     """
     reduced, rank = rows.rref()
-    basis = fmpq_mat(unpacked(reduced)[:rank].tolist())
-    weighted = unpacked((basis * basis.transpose()).solve(basis))
-    found = (unpacked(basis) * weighted).sum(axis=0)
+    basis = fmpq_mat(reduced.tolist()[:rank])
+    weighted = (basis * basis.transpose()).solve(basis).tolist()
+    columns = zip(*basis.tolist(), strict=True), zip(*weighted, strict=True)
+    found = [
+        sum(one * other for one, other in zip(*pair, strict=True))
+        for pair in zip(*columns, strict=True)
+    ]
     return [Fraction(int(square.p), int(square.q)) for square in found]
 
 
-def view_every_round(graph: Graph, observer: int, node: int, changes: Sequence[int]) -> View:
-    """Return the view where a node's vector changes by so much in every round."""
-    nodes, rounds = graph.nodes, len(changes)
-    basis = Basis(nodes, nodes, rounds)
-    passed = _weights(graph) @ basis.state() + basis.noise()
-    made = []
-    for t in range(rounds):
-        sent = passed.copy()
-        sent[node] = sent[node] + basis.change()[t]
-        made.append(basis.round([sent], range(nodes)))
-    network = _network(graph, made, (node,) * rounds)
-    return View(network, network.coalition(observer), list(changes))
+def views_every_round(
+    weights: Array, graph: Graph, observer: int, node: int, rounds: int, change: Any = None
+) -> View:
+    """Return the observer's view of a node's numbers, each of which changes by at most 1.
+
+    Of all such changes mu is the largest; or a change is given.
+    """
+
+    def average(private: Array, rng: Generator) -> Array:
+        last, sent = np.zeros(graph.nodes), []
+        for t in range(rounds):
+            last = weights @ last + rng.normal(size=graph.nodes)
+            last[node] = last[node] + private[t]
+            sent.append(last)
+        return np.array(sent)
+
+    seen = hear_neighbours(graph.adjacency)[f"node {observer}"]
+    among = (
+        {"about": {"node": slice(None)}, "norm": "box"} if change is None else {"change": change}
+    )
+    found = views(average, private=np.zeros(rounds), observers={"node": seen}, **among)
+    return found.view("node")
 
 
-def _weights(graph: Graph) -> Form:
-    return exact_table("weights", metropolis(graph), (graph.nodes, graph.nodes))
+# Rational matrices
 
 
-def _network(graph: Graph, rounds: list[Round], owners: tuple[int, ...]) -> Network:
-    return Network(tuple(rounds), tuple(range(graph.nodes)), owners, heard_on(graph))
+def _weights(graph: Graph) -> fmpq_mat:
+    given = metropolis(graph)
+    return fmpq_mat([[fmpq(one.numerator, one.denominator) for one in row] for row in given])

@@ -6,7 +6,7 @@ Writes ``docs/published-bounds.md``. Nothing is random, and nothing is timed.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -25,6 +25,7 @@ ERROR = 1e-3  # with which messages are read
 LENGTHS = (5, 10, 20, 40)  # rounds over which growth is shown
 PROMISES = (0.01, 0.1, 1.0, 5.0)  # epsilons of private ADMM's experiments
 ADMM_DELTA = 1e-6
+_LEAST = 1e-12  # a square of mu, below which nothing is learnt
 DRAWN, AWAY = "ring", 2  # a graph, and how far the node is whose growth is shown
 
 
@@ -119,36 +120,49 @@ def once(name: str, graph: Graph) -> list[Once]:
 
 
 def every_round(name: str, graph: Graph) -> Iterator[Every]:
-    """Yield one node a distance: where the sum is loosest, with the change that moves most."""
-    weights, apart = weights_of(graph), distances(graph)
-    summed = statements.noise_every_round(weights, [*heard_by(graph), OBSERVER], ROUNDS)
+    """Yield one node a distance, of all rounds' noise: see `shown_nodes`."""
+    weights = weights_of(graph)
+    summed = statements.noise_every_round(weights, [*heard_by(graph), OBSERVER], ROUNDS).tolist()
     grams = exact.grams_every_round(weights, graph, OBSERVER, ROUNDS)
-    worst = {node: exact.worst_signs(gram) for node, gram in enumerate(grams)}
-    for distance in range(1, max(apart) + 1):
-        nodes = [n for n in range(graph.nodes) if apart[n] == distance and worst[n][0] > 1e-12]
-        if not nodes:
-            continue
-        node = max(nodes, key=lambda one: round(float(summed[one]) / worst[one][0], 6))
-        view = exact.view_every_round(graph, OBSERVER, node, worst[node][1])
+    factored = [statements.factored(gram) for gram in grams]
+    for distance, node in shown_nodes(distances(graph), summed, factored):
+        view = exact.views_every_round(weights, graph, OBSERVER, node, ROUNDS)
         yield Every(
             graph=name,
             nodes=graph.nodes,
             rounds=ROUNDS,
             distance=distance,
             node=node,
-            summed=float(summed[node]),
-            factored=statements.factored(grams[node]),
+            summed=summed[node],
+            factored=factored[node],
             exact=view.mu.upper**2,
             proof=view.proof,
         )
 
 
+def shown_nodes(
+    apart: Sequence[int], summed: Sequence[float], factored: Sequence[float]
+) -> Iterator[tuple[int, int]]:
+    """Yield distances, and the node there whose sum is loosest; of neighbours, its factored number.
+
+    Examples
+    --------
+    >>> list(shown_nodes([0, 1, 1, 2, 2], [0, 2, 2, 2, 2], [0, 1.5, 1.9, 0.2, 0.1]))
+    [(1, 2), (2, 4)]
+    """
+    for distance in range(1, max(apart) + 1):
+        nodes = [n for n, far in enumerate(apart) if far == distance and factored[n] > _LEAST]
+        size = {n: factored[n] if distance == 1 else summed[n] / factored[n] for n in nodes}
+        if nodes:
+            yield distance, max(nodes, key=lambda one: round(size[one], 6))
+
+
 def growth(graph: Graph, node: int) -> Iterator[Growth]:
     """Yield what one change, the same in all rounds, adds up to."""
-    heard = [*heard_by(graph), OBSERVER]
+    heard, weights = [*heard_by(graph), OBSERVER], weights_of(graph)
     for rounds in LENGTHS:
-        summed = statements.noise_every_round(weights_of(graph), heard, rounds, clip=False)
-        view = exact.view_every_round(graph, OBSERVER, node, [1] * rounds)
+        summed = statements.noise_every_round(weights, heard, rounds, clip=False)
+        view = exact.views_every_round(weights, graph, OBSERVER, node, rounds, [1] * rounds)
         yield Growth(rounds, float(summed[node]), view.mu.upper**2)
 
 
