@@ -24,6 +24,7 @@ from dpaudit.accounting.samples import SAMPLES, Shared, Way, either, if_shared, 
 from dpaudit.accounting.sharing import alternatives, sampled_parts
 from dpaudit.accounts.sharing import (
     SHARING,
+    is_attained,
     named_parts,
     of_own_samples,
     read_release,
@@ -63,6 +64,11 @@ class Part:
         """The neighbour relation."""
         by_parameters = self.card.neighbours
         return self.card.relation if by_parameters is None else by_parameters(self.parameters)
+
+    @property
+    def is_attained(self) -> bool:
+        """Whether some neighbours lose as much as the event says."""
+        return is_attained(self.card, self.parameters)
 
     @property
     def count(self) -> str | None:
@@ -437,8 +443,9 @@ def account_for(target: Target, delta: float, group: int | None = None) -> Accou
     """Return the account of a target at ``delta`` in [0, 1), if asked also for a group."""
     event, shared = target.event, target.if_shared
     answers = ask_all(event, delta)
-    if shared is not None and not shared.exact:
-        answers = tuple(replace(one, lower=None) for one in answers)
+    exact = shared is None or shared.exact
+    if not exact or not all(part.is_attained for part in target.parts):
+        answers = tuple(_upper_end(one) for one in answers)
     _agree(answers)
     guarantee = proved_guarantee(event)
     single = target.parts[0] if len(target.parts) == 1 else None
@@ -465,6 +472,12 @@ def account_for(target: Target, delta: float, group: int | None = None) -> Accou
         own_samples=own,
         total=totals(event),
     )
+
+
+def _upper_end(answer: Answer) -> Answer:
+    """Return an answer about an event that is worse than what is released: nothing from below."""
+    kind = answer.kind if answer.kind == "estimate" else "upper bound"
+    return replace(answer, kind=kind, lower=None)
 
 
 def _agree(answers: tuple[Answer, ...]) -> None:

@@ -56,6 +56,11 @@ def _relation(card: ReleaseCard, parameters: Any) -> str:
     return card.relation if card.neighbours is None else card.neighbours(parameters)
 
 
+def is_attained(card: ReleaseCard, parameters: Any) -> bool:
+    """Return whether some neighbours lose as much as the event of a release says."""
+    return card.attained is None or card.attained(parameters)
+
+
 def _one_relation(held: list[tuple[ReleaseCard, Any]]) -> str:
     relations = sorted({_relation(*one) for one in held} - {"any"})
     if len(relations) > 1:
@@ -248,6 +253,9 @@ GROUPS = ReleaseCard(
     words=_group_words,
     neighbours=lambda parameters: _one_relation(
         [one for held in _group_held(parameters) for one in held]
+    ),
+    attained=lambda parameters: all(
+        is_attained(*one) for held in _group_held(parameters) for one in held
     ),
 )
 

@@ -102,9 +102,10 @@ def run(
             more_noise=part.card.more_noise,
             samples="independent",  # the event is the worse of both where nothing says so
         )
+    found = part.having(**{noise: solved.value})
     result = {
         "release": part.card.name,
-        "parameters": part.having(**{noise: solved.value}).parameters.model_dump(),
+        "parameters": found.parameters.model_dump(),
         "noise": noise,
         "value": solved.value,
         "target": {"epsilon": epsilon, "delta": delta},
@@ -113,7 +114,8 @@ def run(
     if as_json:
         streams.write(json.dumps(result, indent=2))
         return
-    said = [*target.words, *target.remarks(0.0)]
+    with_noise = replace(target, parts=(found,))
+    said = [*with_noise.words, *with_noise.remarks(0.0)]
     for line in _calibrated(result, part.relation, changes, said):
         console().print(line, soft_wrap=True)
 

@@ -68,6 +68,9 @@ class ReleaseCard:
         Parameters to the relation, where they decide it, or None.
     remarks
         Parameters and delta to sentences beside the answer, or None.
+    attained
+        Parameters to whether some neighbours lose as much as the event says, without which a lower
+        end of it is none of the release; None: they do, as far as every stated bound is attained.
     """
 
     name: str
@@ -85,3 +88,4 @@ class ReleaseCard:
     words: Callable[[Any], str] | None = None
     neighbours: Callable[[Any], str] | None = None
     remarks: Callable[[Any, float], tuple[str, ...]] | None = None
+    attained: Callable[[Any], bool] | None = None

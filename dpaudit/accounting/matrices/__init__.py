@@ -1,0 +1,1 @@
+"""Matrix mechanisms: strategies, participation patterns and their sensitivity, rounded outwards."""
