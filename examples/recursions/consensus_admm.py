@@ -6,7 +6,7 @@ has an average of its own, to which either end sends its model plus its dual var
 Shi, Ling, Yuan, Wu and Yin, On the linear convergence of the ADMM in decentralized consensus
 optimization (2014): a node broadcasts its model. Four nodes, on a ring where there is no centre,
 losses (x - b_i)**2 / 2, penalty 1; private is b_i at each node. A node sees what it sends and what
-it hears; "all messages" is who reads the wire.
+it hears; "all messages", or "eavesdropper", is who reads the wire.
 
 With a centre, a message moves by 1/2 under noise of variance .1, given those before, as its dual
 variable follows from messages: mu = 5 for ten of them. Node 1 sees the nine means before its last
@@ -17,6 +17,8 @@ both messages by x + u, and then u <- u + x: mu**2 = sum of 2 (x + u)**2 / noise
 """
 
 import numpy as np
+
+from dpaudit import Message
 
 SOURCE = "Boyd and others 2011; Shi and others 2014"
 PRIVATE = np.zeros(4)
@@ -39,7 +41,7 @@ MU = {
         "node 0 by 1": {
             "node 1": 5.11890620475,
             "node 2": 3.4090965105,
-            "all messages": 6.18465843847,
+            "eavesdropper": 6.18465843847,
         },
     },
 }
@@ -70,16 +72,13 @@ def by_nodes(private, rng):
 
 def by_edges(private, rng):
     edges = [(i, (i + side) % 4) for i in range(4) for side in (1, -1)]
-    averages, duals = dict.fromkeys(edges, 0.0), dict.fromkeys(edges, 0.0)
-    seen = {"node 1": [], "node 2": [], "all messages": []}
+    averages, duals, sent = dict.fromkeys(edges, 0.0), dict.fromkeys(edges, 0.0), []
     for _ in range(20):
         pull = {edge: averages[edge] - duals[edge] for edge in edges}
         models = [(private[i] + sum(pull[e] for e in edges if e[0] == i)) / 3 for i in range(4)]
-        sent = {e: models[e[0]] + duals[e] + rng.normal(scale=0.5) for e in edges}
+        values = {e: models[e[0]] + duals[e] + rng.normal(scale=0.5) for e in edges}
         for i, j in edges:
-            averages[i, j] = (sent[i, j] + sent[j, i]) / 2
+            averages[i, j] = (values[i, j] + values[j, i]) / 2
             duals[i, j] += models[i] - averages[i, j]
-        seen["node 1"] += [sent[e] for e in edges if 1 in e]
-        seen["node 2"] += [sent[e] for e in edges if 2 in e]
-        seen["all messages"] += sent.values()
-    return seen
+            sent.append(Message(values[i, j], sender=f"node {i}", receiver=f"node {j}"))
+    return sent

@@ -84,7 +84,7 @@ FORMS = {
     ("by_centre", "node 0 by 1", "all messages"): 5.0,
     ("by_centre", "node 0 by 1", "node 1"): sqrt(7.5),
     ("by_nodes", "node 0 by 1", "all messages"): sqrt(20) / 5 / 0.2,
-    ("by_edges", "node 0 by 1", "all messages"): sqrt(2)
+    ("by_edges", "node 0 by 1", "eavesdropper"): sqrt(2)
     * float(np.linalg.norm(edge_moves()))
     / 0.5,
     ("admm_sharing", "label 0 by 2", "party 0"): shared(SECOND, LABELS),

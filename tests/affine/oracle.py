@@ -74,3 +74,11 @@ def mu(function, private, observer, change):
     noise, data = coefficients(function, private, observer)
     shortest = least_noise(noise, data @ np.ravel(change))
     return np.inf if shortest is None else float(np.linalg.norm(shortest))
+
+
+def gram(function, private, observer):
+    """Return M with ``mu**2 = z' M z`` for any change z of private numbers, all of them finite."""
+    noise, data = coefficients(function, private, observer)
+    shortest = [least_noise(noise, column) for column in data.T]
+    assert all(one is not None for one in shortest)
+    return np.array([[one @ other for other in shortest] for one in shortest])

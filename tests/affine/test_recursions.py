@@ -1,6 +1,7 @@
 """Sixteen published recursions: their mu by an oracle, in closed form, and from draws."""
 
 import inspect
+import itertools
 
 import numpy as np
 import pytest
@@ -31,11 +32,26 @@ def stated():
 
 def seen_by(name):
     """Return what takes an observer's part out of an output."""
-    return lambda output: output[name]
+
+    def seen(output):
+        if isinstance(output, dict):
+            return output[name]
+        return [one.value for one in output if name in (one.sender, one.receiver, "eavesdropper")]
+
+    return seen
 
 
 def everything(output):
-    return output
+    return output if isinstance(output, dict) else [one.value for one in output]
+
+
+# Part of the private numbers of a recursion, and who looks.
+PARTS = [
+    ("dsgd", [0, 1, 2], "node 2"),  # the labels of node 0
+    ("admm_sharing", [0, 1, 2, 3], "party 1"),
+    ("noisy_momentum", [0, 1, 2], "last model"),
+    ("secure_sums", [0, 1, 5], "server"),
+]
 
 
 def test_there_are_sixteen_and_each_states_its_numbers():
@@ -50,7 +66,9 @@ def test_there_are_sixteen_and_each_states_its_numbers():
         for function, by_change in module.MU.items():
             assert set(by_change) == set(module.CHANGES)
             output = getattr(module, function)(module.PRIVATE.copy(), np.random.default_rng(0))
-            assert all(set(output) == set(by_observer) for by_observer in by_change.values())
+            for by_observer in by_change.values():
+                assert not isinstance(output, dict) or set(output) == set(by_observer)
+                assert all(oracle.flat(seen_by(observer)(output)).size for observer in by_observer)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -87,10 +105,10 @@ def test_a_closed_form_is_the_stated_number():
 def test_runs_are_the_forms_of_their_normals(function):
     module, recursion = RECURSIONS[function]
     noise, data = oracle.coefficients(recursion, module.PRIVATE, everything)
-    base = oracle.flat(recursion(module.PRIVATE.copy(), oracle.Impulse()))
+    base = oracle.flat(everything(recursion(module.PRIVATE.copy(), oracle.Impulse())))
     for seed in range(3):
         private = np.random.default_rng(100 + seed).standard_normal(module.PRIVATE.shape)
-        output = oracle.flat(recursion(private.copy(), np.random.default_rng(seed)))
+        output = oracle.flat(everything(recursion(private.copy(), np.random.default_rng(seed))))
         normals = np.random.default_rng(seed).standard_normal(noise.shape[1])
         expected = base + data @ private.ravel() + noise @ normals
         assert output == pytest.approx(expected, rel=1e-10, abs=1e-10)
@@ -107,6 +125,29 @@ def test_views_say_the_same(function):
             ends = found.mu(observer)
             assert ends.lower <= ends.upper
             assert [ends.lower, ends.upper] == pytest.approx([mu, mu], rel=1e-9), (change, observer)
+
+
+@pytest.mark.parametrize(("function", "part", "observer"), PARTS)
+def test_a_ball_and_a_box_are_as_large_as_their_worst_change(function, part, observer):
+    module, recursion = RECURSIONS[function]
+    gram = oracle.gram(recursion, module.PRIVATE, seen_by(observer))[np.ix_(part, part)]
+    corners = np.array(list(itertools.product((1, -1), repeat=len(part))))
+    largest = {
+        "l2": np.linalg.eigvalsh(gram)[-1],
+        "l1": np.diagonal(gram).max(),
+        "box": np.einsum("ci,ij,cj->c", corners, gram, corners).max(),
+    }
+    for norm, square in largest.items():
+        found = dpaudit.views(
+            recursion,
+            private=module.PRIVATE,
+            observers={observer: observer},
+            about={"part": lambda private: private.ravel()[part]},
+            norm=norm,
+            radius=0.5,
+        ).mu(observer)
+        expected = 0.5 * np.sqrt(square)
+        assert [found.lower, found.upper] == pytest.approx([expected] * 2, rel=1e-9), norm
 
 
 RUNS, AT_ONCE = 1_000_000, 25_000
@@ -148,7 +189,9 @@ def _scores(recursion, data, tests, seed):
     for _ in range(RUNS // AT_ONCE):
         output = recursion(data.astype(object), draws.ManyDraws(AT_ONCE, rng))
         for observer, weights in tests.items():
-            scores[observer].append(weights @ draws.flat(output[observer], AT_ONCE).astype(float))
+            scores[observer].append(
+                weights @ draws.flat(seen_by(observer)(output), AT_ONCE).astype(float)
+            )
     return {observer: np.concatenate(parts) for observer, parts in scores.items()}
 
 
