@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dpaudit.drawing import Curve, Panel, picture
 
 if TYPE_CHECKING:
-    from benchmarks.published.run import Conversion, Every, Growth, Once
+    from benchmarks.published.run import Conversion, Every, Growth, Once, Promise
 
 _SAME = 1e-9  # squares that differ by less are called equal
 
@@ -24,6 +24,7 @@ def written(
     every: Sequence[Every],
     growth: Sequence[Growth],
     conversions: Sequence[Conversion],
+    promises: Sequence[Promise],
 ) -> str:
     """Return the page as Markdown; of ``nodes``, with noise once, ``once`` are shown."""
     return _TEMPLATE.read_text(encoding="utf-8").format(
@@ -33,6 +34,7 @@ def written(
         every=lines(map(every_line, every)),
         growth=lines(map(growth_line, growth)),
         conversions=lines(map(conversion_line, conversions)),
+        promises=lines(map(promise_line, promises)),
     )
 
 
@@ -81,6 +83,13 @@ def conversion_line(row: Conversion) -> str:
     """Return a line of the table of conversions."""
     ratio = marked(row.promised / row.exact)
     return _line([f"{row.promised:g}", short(row.rho), short(row.exact), ratio])
+
+
+def promise_line(row: Promise) -> str:
+    """Return a line of the table of what one theorem promises."""
+    who = f"a node, {row.distance} edges away" if row.distance > 1 else "a neighbour"
+    numbers = (f"{row.promised:g}", short(row.exact), marked(row.promised / row.exact))
+    return _line([who if row.distance else "who hears all that is sent", *numbers])
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -10,11 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from benchmarks.published import exact, page, statements
 from benchmarks.published.graphs import GRAPHS, OBSERVER, distances, mixing_rounds, weights_of
+from dpaudit import account
+from dpaudit.algorithms.multistep.algorithm import published_noise_multiplier
 from dpaudit.algorithms.problems.graphs import Graph
 from dpaudit.guarantees.kinds import GaussianDP, ZeroConcentratedDP
 
@@ -25,6 +28,7 @@ ERROR = 1e-3  # with which messages are read
 LENGTHS = (5, 10, 20, 40)  # rounds over which growth is shown
 PROMISES = (0.01, 0.1, 1.0, 5.0)  # epsilons of private ADMM's experiments
 ADMM_DELTA = 1e-6
+PROMISED, MULTISTEP = 1.0, (6, 10, 5)  # an epsilon; nodes, iterations, inner steps
 _LEAST = 1e-12  # a square of mu, below which nothing is learnt
 DRAWN, AWAY = "ring", 2  # a graph, and how far the node is whose growth is shown
 
@@ -92,6 +96,15 @@ class Conversion:
 
     promised: float
     rho: float
+    exact: float
+
+
+@dataclass(frozen=True)
+class Promise:
+    """Epsilon as promised, and exactly for who is so many edges away; 0: for who hears all."""
+
+    distance: int
+    promised: float
     exact: float
 
 
@@ -173,6 +186,17 @@ def conversions() -> Iterator[Conversion]:
         yield Conversion(promised, rho, GaussianDP((2 * rho) ** 0.5).epsilon(ADMM_DELTA))
 
 
+def theorem(nodes: int, iterations: int, inner_steps: int) -> Iterator[Promise]:
+    """Yield what node 0's record is promised on a ring by Theorem 6, and what observers learn."""
+    sigma = published_noise_multiplier(PROMISED, DELTA, iterations * inner_steps)
+    sizes = {"nodes": nodes, "iterations": iterations, "inner_steps": inner_steps}
+    run: dict[str, Any] = {"graph": "ring", "about": 0, "noise_scale": sigma} | sizes
+    for distance in range(nodes // 2 + 1):
+        run["observer"] = [distance] if distance else []
+        proved: Any = account("multistep-view", DELTA, **run).proved  # there is one of every view
+        yield Promise(distance, PROMISED, proved.upper)
+
+
 def heard_by(graph: Graph) -> list[int]:
     """Return the observer's neighbours."""
     return [int(node) for node in np.flatnonzero(graph.adjacency[OBSERVER])]
@@ -196,6 +220,7 @@ class Found:
     every: list[Every]
     growth: list[Growth]
     conversions: list[Conversion]
+    promises: list[Promise]
 
     @property
     def once(self) -> list[Once]:
@@ -210,6 +235,7 @@ class Found:
             every=self.every,
             growth=self.growth,
             conversions=self.conversions,
+            promises=self.promises,
         )
 
 
@@ -221,6 +247,7 @@ def found() -> Found:
         every=[row for name, graph in graphs.items() for row in every_round(name, graph)],
         growth=list(growth(graphs[DRAWN], AWAY)),
         conversions=list(conversions()),
+        promises=list(theorem(*MULTISTEP)),
     )
 
 

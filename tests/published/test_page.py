@@ -34,6 +34,15 @@ def test_the_page_shows_conversions():
     assert all(f"\n{page.conversion_line(row)}\n" in shown for row in run.conversions())
 
 
+def test_a_theorem_is_looser_the_farther_away_one_looks_from():
+    found = list(run.theorem(nodes=4, iterations=2, inner_steps=2))
+    assert [row.distance for row in found] == [0, 1, 2]
+    assert found[0].promised > found[0].exact > found[1].exact > found[2].exact > 0
+    assert page.promise_line(found[0]).startswith("| who hears all that is sent | 1 | ")
+    assert page.promise_line(found[1]).startswith("| a neighbour | 1 | ")
+    assert page.promise_line(found[2]).startswith("| a node, 2 edges away | 1 | ")
+
+
 @pytest.mark.slow
 def test_the_page_is_what_is_computed():
     assert run.found().page() == SHOWN.read_text(encoding="utf-8")
