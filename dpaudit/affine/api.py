@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -14,10 +14,11 @@ import dpaudit._validate as check
 from dpaudit.accounting.events import GaussianRelease
 from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.affine.changes import Box, Change, Direction, L1Ball, L2Ball
-from dpaudit.affine.messages import parts_of
+from dpaudit.affine.form import Form
+from dpaudit.affine.messages import items_of
 from dpaudit.affine.observers import Seen, find_observers
 from dpaudit.affine.program import Ids
-from dpaudit.affine.reading import Function, Recursion, forms_in, ids_of, read_recursion
+from dpaudit.affine.reading import Function, Recursion, ids_of, read_recursion
 from dpaudit.affine.view import View, delta_of, epsilon_of
 from dpaudit.drawing import Grid
 from dpaudit.errors import InvalidArgument, Shown
@@ -186,12 +187,19 @@ def views(
     (Bracket(lower=0.5, upper=0.5), 0.333333)
     """
     check.choice("norm", norm, tuple(_BALLS))
+    if change is not None and (about is not None or radius != 1.0):
+        given = "about" if about is not None else "radius"
+        raise InvalidArgument(given, about or radius, "nothing beside change, which says it all")
     recursion = read_recursion(function, private, seed=seed)
     if change is not None:
         changes: dict[str, Change] = {"change": _direction(recursion, change)}
     else:
         ball = _BALLS[norm]
         parts = _parts(recursion.private, about)
+        if len({name for name, _ in parts}) < len(parts):
+            raise InvalidArgument(
+                "about", [name for name, _ in parts], "names that differ as texts"
+            )
         changes = {name: ball(_places(recursion, name, part), radius) for name, part in parts}
     return Views(recursion, find_observers(recursion.output, observers), changes)
 
@@ -200,13 +208,25 @@ def _direction(recursion: Recursion, change: Any) -> Change:
     """Return a change of the shapes of the private data."""
     if isinstance(change, Change):
         return change
-    given = list(parts_of(change)) if isinstance(change, dict | list | tuple) else [change]
-    numbers = [one for part in given for one in np.asarray(part, dtype=object).ravel().tolist()]
-    count = sum(one.size for one in forms_in(recursion.private))
-    if len(numbers) != count:
-        expected = f"as many as there are private numbers, {count}"
-        raise InvalidArgument("change", Shown(f"{len(numbers)} numbers"), expected)
-    return Direction(numbers)
+    return Direction(list(_numbers_like(recursion.private, change)))
+
+
+def _numbers_like(private: Any, change: Any) -> Iterator[Any]:
+    """Yield the numbers of a change, in the order of the private numbers that they move."""
+    if isinstance(private, Form):
+        numbers = np.asarray(change, dtype=object)
+        if numbers.shape != private.shape:
+            shown = Shown(f"shape {numbers.shape}")
+            raise InvalidArgument("change", shown, f"the shape of what it moves, {private.shape}")
+        yield from numbers.ravel().tolist()
+        return
+    own = dict(items_of(private))
+    given = dict(items_of(list(change) if isinstance(change, np.ndarray) else change))
+    if set(own) != set(given):
+        shown = Shown(f"parts {list(given)}")
+        raise InvalidArgument("change", shown, f"those of the private data, {list(own)}")
+    for name, one in own.items():
+        yield from _numbers_like(one, given[name])
 
 
 def _parts(private: Any, about: Mapping[str, Any] | None) -> list[tuple[str, Any]]:
@@ -235,4 +255,4 @@ def _places(recursion: Recursion, name: str, part: Any) -> Ids:
     data = recursion.program.leaves("data")
     if not len(ids) or not np.isin(ids, data).all():
         raise InvalidArgument("about", name, "a part of the private data, with at least one number")
-    return np.searchsorted(data, ids)
+    return np.searchsorted(data, np.unique(ids))

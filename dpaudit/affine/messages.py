@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import copy
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from dpaudit.errors import InvalidArgument
+
 
 @dataclass(frozen=True, eq=False)
 class Message:
-    """What one participant sends to others.
+    """What one participant sends to others, as it is when it is sent.
 
     Parameters
     ----------
     value
-        Numbers, arrays, or lists and dictionaries of them.
+        Numbers, arrays, or lists and dictionaries of them: a copy is sent.
     sender
-        Who sends it: a name or a number.
+        Who sends it: a text or a whole number.
     receiver
         Who receives it, or a list of all who do; None: everybody.
 
+    Raises
+    ------
+    InvalidArgument
+        A participant is neither a text nor a whole number.
+
     Examples
     --------
-    >>> Message(np.zeros(2), sender=0, receiver=[1, 2]).receiver
+    >>> Message(np.zeros(2), sender=0, receiver=range(1, 3)).receiver
     [1, 2]
     """
 
@@ -32,16 +43,60 @@ class Message:
     sender: Any
     receiver: Any = None
 
+    def __post_init__(self) -> None:
+        several = isinstance(self.receiver, Iterable) and not isinstance(self.receiver, str | tuple)
+        several = several and getattr(self.receiver, "ndim", 1) > 0
+        if several:
+            object.__setattr__(self, "receiver", list(self.receiver))
+        for one in self.receivers:
+            name_of("receiver", one)
+        name_of("sender", self.sender)
+        object.__setattr__(self, "value", copy.deepcopy(self.value))
+
+    @property
+    def receivers(self) -> list[Any]:
+        """Those who receive it, if it is not everybody."""
+        several = isinstance(self.receiver, list)
+        return self.receiver if several else [] if self.receiver is None else [self.receiver]
+
+    def is_heard_by(self, name: str) -> bool:
+        """Return whether a participant sends or receives it."""
+        heard = {name_of("sender", one) for one in (self.sender, *self.receivers)}
+        return self.receiver is None or name in heard
+
+
+def name_of(argument: str, value: Any) -> str:
+    """Return the name of who is a text or a whole number; of 1.0 and numpy's 1 it is that of 1.
+
+    Examples
+    --------
+    >>> name_of("sender", "a"), name_of("sender", 1), name_of("sender", np.float64(1))
+    ('a', '1', '1')
+    """
+    found = value
+    if hasattr(value, "dtype") and np.shape(value) == ():
+        found = np.asarray(value).item()
+    if isinstance(found, str):
+        return found
+    if not isinstance(found, int | float) or not float(found).is_integer():
+        raise InvalidArgument(argument, value, "a text or a whole number")
+    return str(int(found))
+
+
+_CONSTANT = (type(None), str, bytes, complex, range, Decimal, Enum, Fraction)
+
 
 def is_number(value: Any) -> bool:
-    """Return whether a value is a number or an array of numbers; truth values are none."""
+    """Return whether a value is a number or an array of numbers; truth values are 0 and 1."""
     if isinstance(value, np.ndarray | np.generic):
-        return value.dtype.kind in "iuf"
-    return isinstance(value, int | float) and not isinstance(value, bool)
+        return value.dtype.kind in "iufb"
+    return isinstance(value, int | float)
 
 
 def map_parts(value: Any, of: Callable[[Any], Any]) -> Any:
     """Return a nested value with every part that is no container replaced.
+
+    Of a `Message` it is what it says that is replaced, and not who sends or receives it.
 
     Examples
     --------
@@ -54,23 +109,61 @@ def map_parts(value: Any, of: Callable[[Any], Any]) -> Any:
         return type(value)(*(map_parts(one, of) for one in value))
     if isinstance(value, list | tuple):
         return type(value)(map_parts(one, of) for one in value)
-    if is_dataclass(value) and not isinstance(value, type):
-        names = [one.name for one in fields(value) if one.init]
-        return replace(value, **{name: map_parts(getattr(value, name), of) for name in names})
+    if _is_record(value):
+        return replace(value, **{name: map_parts(one, of) for name, one in items_of(value)})
     return of(value)
 
 
 def parts_of(value: Any) -> Iterator[Any]:
     """Yield every part of a nested value that is no container, in order."""
-    if isinstance(value, dict):
-        for one in value.values():
+    if isinstance(value, dict | list | tuple) or _is_record(value):
+        for _, one in items_of(value):
             yield from parts_of(one)
-    elif isinstance(value, list | tuple):
-        for one in value:
-            yield from parts_of(one)
-    elif is_dataclass(value) and not isinstance(value, type):
-        for one in fields(value):
-            if one.init:
-                yield from parts_of(getattr(value, one.name))
     else:
         yield value
+
+
+def is_constant(value: Any) -> bool:
+    """Return whether a part is a text, or another plain constant that equality compares."""
+    if isinstance(value, np.ndarray | np.generic):
+        return not value.dtype.hasobject
+    return isinstance(value, _CONSTANT)
+
+
+def outline(value: Any) -> Any:
+    """Return the containers of a nested value, its constants, and the shapes of its numbers.
+
+    Examples
+    --------
+    >>> outline({"a": [1.5, np.zeros(2)], "b": "text"})
+    ('dict', (('a', ('list', ((0, ()), (1, (2,))))), ('b', 'text')))
+    """
+    if isinstance(value, dict | list | tuple) or _is_record(value):
+        items = tuple((key, outline(one)) for key, one in items_of(value))
+        return (type(value).__name__, items)
+    if is_constant(value) and not is_number(value):
+        kept = isinstance(value, np.ndarray | np.generic)
+        return (value.dtype.str, value.shape, value.tobytes()) if kept else value
+    return np.shape(value)
+
+
+def _is_record(value: Any) -> bool:
+    """Return whether a value is of a dataclass that holds nothing but what it is made of."""
+    if isinstance(value, type) or not is_dataclass(value):
+        return False
+    known = fields(value)
+    return all(one.init for one in known) and set(getattr(value, "__dict__", ())) <= {
+        one.name for one in known
+    }
+
+
+def items_of(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield names or places of what a container holds, and what that is; of no other value."""
+    if isinstance(value, dict):
+        yield from value.items()
+    elif isinstance(value, list | tuple):
+        yield from enumerate(value)
+    elif isinstance(value, Message):
+        yield "value", value.value
+    elif _is_record(value):
+        yield from ((one.name, getattr(value, one.name)) for one in fields(value))

@@ -14,13 +14,13 @@ sees as far as its messages tell; noise that it draws and never sends can be ret
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from dpaudit.affine.messages import Message
+from dpaudit.affine.messages import Message, name_of, parts_of
 from dpaudit.affine.program import Ids
 from dpaudit.affine.reading import ids_of
 from dpaudit.errors import InvalidArgument
@@ -42,31 +42,57 @@ def find_observers(output: Any, given: Mapping[Any, Seen] | None = None) -> dict
     known = _known(output)
     if given is None:
         return known
-    return {str(name): _seen(output, known, seen) for name, seen in given.items()}
+    return _named((name, _seen(output, known, seen)) for name, seen in given.items())
+
+
+def _named(observers: Iterable[tuple[Any, Ids]]) -> dict[str, Ids]:
+    """Return observers by the text of their names, each of which has one of its own."""
+    found = dict[str, Ids]()
+    for name, ids in observers:
+        if str(name) in found:
+            raise InvalidArgument("observers", name, "names that differ as texts")
+        found[str(name)] = ids
+    return found
 
 
 def _known(output: Any) -> dict[str, Ids]:
     messages = list(messages_in(output))
     if messages:
-        names = {str(name) for one in messages for name in (one.sender, *_receivers(one))}
-        found = {name: ids_of([one for one in messages if _hears(one, name)]) for name in names}
-        ordered = sorted(found, key=lambda name: (len(name), name) if name.isdigit() else (0, name))
-        return {name: found[name] for name in ordered} | {EAVESDROPPER: ids_of(messages)}
+        return _participants(output, messages)
     if isinstance(output, dict):
-        each = {str(key): ids_of(value) for key, value in output.items()}
+        each = _named((key, ids_of(value)) for key, value in output.items())
         return each | ({EVERYTHING: ids_of(output)} if len(each) > 1 else {})
     return {OUTPUT: ids_of(output)}
 
 
+def _participants(output: Any, messages: list[Message]) -> dict[str, Ids]:
+    """Return what each participant sees; and who sees all, if there is more than messages."""
+    names = {name_of("sender", who) for one in messages for who in (one.sender, *one.receivers)}
+    found = {name: ids_of([one for one in messages if one.is_heard_by(name)]) for name in names}
+    ordered = sorted(found, key=lambda name: (len(name), name) if name.isdigit() else (0, name))
+    read, every = ids_of(messages), ids_of(output)
+    more = {} if np.isin(every, read).all() else {EVERYTHING: every}
+    return {name: found[name] for name in ordered} | {EAVESDROPPER: read} | more
+
+
 def _seen(output: Any, known: Mapping[str, Ids], seen: Seen) -> Ids:
     if callable(seen):
-        return ids_of(seen(output))
+        return _ids_of_part(seen(output))
     parts = seen if isinstance(seen, list | tuple) else [seen]
     unknown = [one for one in parts if str(one) not in known]
     if unknown:
         expected = f"some of {sorted(known)}, or a function of the output"
         raise InvalidArgument("observers", unknown, expected)
-    return np.concatenate([known[str(one)] for one in parts])
+    return np.concatenate([_NOTHING, *(known[str(one)] for one in parts)])
+
+
+_NOTHING = np.zeros(0, dtype=np.int64)
+
+
+def _ids_of_part(part: Any) -> Ids:
+    if any(one is None for one in parts_of(part)):
+        raise InvalidArgument("observers", None, "a function that returns parts of the output")
+    return ids_of(part)
 
 
 def messages_in(output: Any) -> Iterator[Message]:
@@ -76,18 +102,6 @@ def messages_in(output: Any) -> Iterator[Message]:
     elif isinstance(output, dict | list | tuple):
         for one in output.values() if isinstance(output, dict) else output:
             yield from messages_in(one)
-
-
-def _receivers(message: Message) -> tuple[Any, ...]:
-    to = message.receiver
-    if to is None:
-        return ()
-    return tuple(to) if isinstance(to, list | tuple | set | frozenset | np.ndarray) else (to,)
-
-
-def _hears(message: Message, name: str) -> bool:
-    names = {str(message.sender), *map(str, _receivers(message))}
-    return message.receiver is None or name in names
 
 
 def hear_neighbours(adjacency: Any, *, axis: int = 1) -> dict[str, Callable[[Any], Any]]:

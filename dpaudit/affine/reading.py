@@ -22,7 +22,7 @@ from dpaudit.affine.constructors import own_constructors
 from dpaudit.affine.form import Form, NotAffine, Tracing
 from dpaudit.affine.functions import LINEAR
 from dpaudit.affine.kinds import DOUBLES
-from dpaudit.affine.messages import is_number, map_parts, parts_of
+from dpaudit.affine.messages import is_constant, is_number, map_parts, outline, parts_of
 from dpaudit.affine.program import NOWHERE, Ids, Program
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.freezing import patching, primitives, recorder
@@ -134,7 +134,7 @@ def read_recursion(function: Function, private: Any, *, seed: int = 0) -> Recurs
     tracing = Tracing(LINEAR)
     with patching.patched(function):
         state, given = _trace(tracing, function, private, seed)
-        output = _forms_of_output(tracing, state.run.value)
+        output = _forms_of_output(tracing, state.run.value, _place_of(function))
         compared = _compare(function, _Traced(tracing.program, given, output), private, seed)
     if compared.reason is not None:
         raise NotAffine(_place_of(function), compared.reason)
@@ -179,9 +179,20 @@ def _private_forms(tracing: Tracing, private: Any) -> Any:
     return map_parts(private, form_of)
 
 
-def _forms_of_output(tracing: Tracing, output: Any) -> Any:
-    """Return an output with every number as a form; what is no number stays as it is."""
-    return map_parts(output, lambda one: tracing.form_of(one) if is_number(one) else one)
+def _forms_of_output(tracing: Tracing, output: Any, place: str) -> Any:
+    """Return an output with every number as a form; texts and other constants stay as they are."""
+
+    def form_of(value: Any) -> Any:
+        if isinstance(value, Form) or is_number(value):
+            return tracing.form_of(value)
+        if not is_constant(value):
+            raise tracing.refuse(f"it returns {_NOT_READ.format(type(value).__name__)}", place)
+        return value
+
+    return map_parts(output, form_of)
+
+
+_NOT_READ = "a {}, which nobody looks into: return arrays, numbers, lists or dictionaries of them"
 
 
 def forms_in(value: Any) -> list[Form]:
@@ -190,7 +201,17 @@ def forms_in(value: Any) -> list[Form]:
 
 
 def ids_of(value: Any) -> Ids:
-    """Return the coordinates of all forms of an output, those that hold data or noise."""
+    """Return the coordinates of all forms of an output, those that hold data or noise.
+
+    Raises
+    ------
+    InvalidArgument
+        It holds something that is neither numbers nor text, which nobody looks into.
+    """
+    for one in parts_of(value):
+        if not isinstance(one, Form) and not is_number(one) and not is_constant(one):
+            shown = Shown(_NOT_READ.format(type(one).__name__))
+            raise InvalidArgument("observers", shown, "what a function returns, or parts of it")
     every: Ids = np.concatenate([_NONE, *(one.ids.ravel() for one in forms_in(value))])
     return np.asarray(every[every != NOWHERE])
 
@@ -219,6 +240,7 @@ class _Comparison:
 
 
 _UNLIKE = "it does something else to plain arrays than to forms: it asks for types, or keeps state"
+_OTHERWISE = "it returns something else, or texts or numbers of another shape, from other numbers"
 
 
 def _compare(function: Function, traced: _Traced, private: Any, seed: int) -> _Comparison:
@@ -231,6 +253,8 @@ def _compare(function: Function, traced: _Traced, private: Any, seed: int) -> _C
             return _Comparison(count, "it fails on plain arrays")
         if len(run.noise) != len(traced.program.leaves("noise")):
             return _Comparison(count, "it draws another number of normals on plain arrays")
+        if run.outline != outline(traced.output):
+            return _Comparison(count, _OTHERWISE)
         runs.append(run)
     return _Comparison(count, None if _are_alike(traced, runs) else _UNLIKE)
 
@@ -253,11 +277,12 @@ def _are_alike(traced: _Traced, runs: list[_PlainRun]) -> bool:
 
 @dataclass(frozen=True)
 class _PlainRun:
-    """Private data, draws and output of a run on plain numbers, each in a row."""
+    """Private data, draws and output of a run on plain numbers, each in a row; what it returns."""
 
     data: NDArray[np.float64]
     noise: NDArray[np.float64]
     output: NDArray[np.float64]
+    outline: Any
 
 
 def _run_plainly(function: Function, private: Any, rng: Generator) -> _PlainRun | None:
@@ -273,7 +298,8 @@ def _run_plainly(function: Function, private: Any, rng: Generator) -> _PlainRun 
     run = recorder.record(state, function, given, primitives.generator())
     if run.error is not None:
         return None
-    return _PlainRun(_in_a_row(given), _in_a_row(state.drawn), _in_a_row(run.value))
+    data, noise, output = map(_in_a_row, (given, state.drawn, run.value))
+    return _PlainRun(data, noise, output, outline(run.value))
 
 
 def _in_a_row(value: Any) -> NDArray[np.float64]:
