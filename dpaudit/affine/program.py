@@ -257,16 +257,16 @@ class _Tables:
     tables: dict[int, NDArray[Any]] = field(default_factory=dict)
 
     def rows(self, ids: Ids) -> NDArray[Any]:
-        """Return the rows of coordinates."""
+        """Return the rows of coordinates; of those of which nothing is needed, zeros."""
         blocks = np.where(
             ids == NOWHERE, NOWHERE, np.searchsorted(self.starts, ids, side="right") - 1
         )
         several: Sequence[int] = np.unique(blocks).tolist()
-        if len(several) == 1 and several[0] != NOWHERE:
+        if len(several) == 1 and several[0] in self.tables:
             return np.asarray(self.tables[several[0]][ids - self.starts[several[0]]])
         found = self.kind.zeros((len(ids), self.width))
         for block in several:
-            if block != NOWHERE:
+            if block in self.tables:
                 mine = np.flatnonzero(blocks == block)
                 found[mine] = self.tables[block][ids[mine] - self.starts[block]]
         return found

@@ -109,3 +109,15 @@ def test_data_that_an_observer_has_are_known_to_it_and_say_nothing_of_others():
         seen = found.view("owner", about)
         assert (seen.mu.upper, seen.infinite, seen.proof) == (mu, math.isinf(mu), "exact")
     assert found.mu("other", "0").upper == 1.0
+
+
+def test_who_sees_some_of_what_is_formed_at_once_needs_no_more_than_that():
+    """The rest of a vector is made of what nobody who looks has to know."""
+
+    def send(x, rng):
+        here = np.concatenate([x[:1] + rng.normal(size=1), 2 * x[1:] + 3 * rng.normal(size=1)])
+        return here + rng.normal(size=2)
+
+    first = dpaudit.views(send, private=np.zeros(2), observers={"first": lambda sent: sent[0]})
+    assert first.mu("first", "0").upper == pytest.approx(math.sqrt(1 / 2), rel=1e-12)
+    assert first.mu("first", "1").upper == 0.0
