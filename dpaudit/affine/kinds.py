@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from flint import arb, arb_mat, fmpq, fmpq_mat, nmod_mat
+from flint import arb, arb_mat, fmpq, fmpq_mat, fmpz, nmod_mat
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
@@ -85,6 +85,19 @@ class Doubles:
 
 
 @dataclass(frozen=True)
+class Sizes(Doubles):
+    """In absolute values: how large the summands of a double are, of which it is the sum."""
+
+    def scale(self, table: Table, numbers: NDArray[Any], *, divides: bool) -> Table:
+        """Return rows multiplied by the size of a number each, or divided by it."""
+        return super().scale(table, np.abs(numbers), divides=divides)
+
+    def mix(self, matrix: Matrix, table: Table) -> Table:
+        """Return a matrix of sizes times a table."""
+        return super().mix(replace(matrix, numbers=np.abs(matrix.numbers)), table)
+
+
+@dataclass(frozen=True)
 class Residues:
     """Modulo a prime below 2^31, so that products of two fit in 62 bits."""
 
@@ -103,7 +116,7 @@ class Residues:
         """Return rows multiplied by a number each, or divided by it."""
         factors = self._residues(numbers)
         if divides:
-            factors = np.array([pow(int(one), -1, self.prime) for one in factors], dtype=np.int64)
+            factors = np.array([self._inverse(int(one)) for one in factors], dtype=np.int64)
         return np.asarray(table * factors[:, None] % self.prime)
 
     def mix(self, matrix: Matrix, table: Table) -> Table:
@@ -134,8 +147,19 @@ class Residues:
         return np.asarray(known[places].reshape(numbers.shape))
 
     def residue(self, number: Fraction) -> int:
-        """Return a rational modulo the prime."""
-        return number.numerator * pow(number.denominator, -1, self.prime) % self.prime
+        """Return a rational modulo the prime.
+
+        Raises
+        ------
+        ZeroDivisionError
+            The prime divides its denominator.
+        """
+        return number.numerator * self._inverse(number.denominator) % self.prime
+
+    def _inverse(self, number: int) -> int:
+        if not number % self.prime:
+            raise ZeroDivisionError(f"{number} is 0 modulo {self.prime}")
+        return pow(number, -1, self.prime)
 
 
 @dataclass(frozen=True)
@@ -212,9 +236,26 @@ class Balls(_Objects):
         return arb_mat(rows, columns, table.ravel().tolist())
 
 
+def draw_primes(count: int, entropy: int | None = None) -> tuple[int, ...]:
+    """Return different primes of 31 bits, drawn at random, by default from the system's entropy.
+
+    Examples
+    --------
+    >>> all(2**30 < prime < 2**31 for prime in draw_primes(3, entropy=1))
+    True
+    """
+    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy)))
+    found = set[int]()
+    while len(found) < count:
+        number = int(rng.integers(2**30, 2**31))
+        if fmpz(number).is_prime():
+            found.add(number)
+    return tuple(found)
+
+
 Kind = Doubles | Residues | Rationals | Balls
 Exact = Residues | Rationals | Balls
-DOUBLES = Doubles()
+DOUBLES, SIZES = Doubles(), Sizes()
 Convert = Callable[[Fraction], Any]
 
 

@@ -8,6 +8,7 @@ with X a factor for which ``X' W W' X`` is nearly the identity.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -18,11 +19,21 @@ from flint import arb, arb_mat
 from numpy.typing import NDArray
 
 from dpaudit._typing import Array
-from dpaudit.affine.kinds import Balls, Kind, Residues, independent_rows, left_kernel, unpacked
+from dpaudit.affine.kinds import (
+    Balls,
+    Kind,
+    Residues,
+    draw_primes,
+    independent_rows,
+    left_kernel,
+    unpacked,
+)
 from dpaudit.affine.program import NOWHERE, Ids, Program
+from dpaudit.errors import ConvergenceError
 from dpaudit.reals import precision
 
-PRIMES = (2147483647, 2147483629, 2147483587)  # the largest below 2^31
+PRIMES = draw_primes(8)
+_ENOUGH = 3  # primes, of those that divide no divisor of a program
 _PASSES = 4
 
 
@@ -79,7 +90,7 @@ class Observation:
     def kernels(self) -> tuple[tuple[int, NDArray[Any]], ...]:
         """The rank of W modulo each prime, and ``N L``; of one prime, if it shows full rank."""
         found = list[tuple[int, NDArray[Any]]]()
-        for prime, data in zip(PRIMES, self.data, strict=True):
+        for prime, data in zip(self.primes, self.data, strict=True):
             kind = Residues(prime)
             kernel = left_kernel(kind, self._residues(prime)[0])
             found.append((len(self.rows) - len(kernel), kind.multiply(kernel, data)))
@@ -97,7 +108,9 @@ class Observation:
         """Rows that the others depend on, as places in `rows`."""
         if self.rank == len(self.rows):
             return np.arange(len(self.rows))
-        found = [independent_rows(Residues(prime), self._residues(prime)[0]) for prime in PRIMES]
+        found = [
+            independent_rows(Residues(prime), self._residues(prime)[0]) for prime in self.primes
+        ]
         return max(found, key=len)
 
     def _residues(self, prime: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -108,7 +121,19 @@ class Observation:
     @cached_property
     def data(self) -> tuple[NDArray[Any], ...]:
         """L modulo each prime."""
-        return tuple(self._residues(prime)[1] for prime in PRIMES)
+        return tuple(self._residues(prime)[1] for prime in self.primes)
+
+    @cached_property
+    def primes(self) -> tuple[int, ...]:
+        """Three primes modulo which nothing is divided by 0."""
+        found = list[int]()
+        for prime in PRIMES:
+            with contextlib.suppress(ZeroDivisionError):
+                self._residues(prime)
+                found.append(prime)
+            if len(found) == _ENOUGH:
+                return tuple(found)
+        raise ConvergenceError(f"ranks: of the primes {PRIMES} too many divide what is divided by")
 
     def whiten(self, digits: int) -> Whitened | None:
         """Return ``X' L``; None where these digits do not prove that the rows differ."""

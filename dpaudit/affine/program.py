@@ -119,17 +119,20 @@ class Program:
                 needed[term.ids if term.matrix is not None else term.ids[own]] = True
         return needed[:-1]
 
-    def are_hidden_by_noise(self, data: Ids, noise: Ids) -> bool:
+    def are_hidden_by_noise(self, data: Ids, noise: Ids, seen: Ids) -> bool:
         """Return whether each of some data is used once, in a sum with a normal used once.
 
-        Then some change of those normals is the same as any change of the data.
+        Then some change of those normals is the same as any change of the data, for who sees
+        neither of them before that sum.
 
         Parameters
         ----------
-        data, noise
-            Ids of private data, and of the normals that nobody sees.
+        data, noise, seen
+            Ids of private data, of the normals that nobody sees, and of what is seen.
         """
         uses = self._uses()
+        for one in seen.tolist():  # what is seen is no way to a sum, but it may be one
+            uses.setdefault(one, []).append((NOWHERE, _MIXED))
         hidden = {self._first_sum(uses, one) for one in noise.tolist()} - {None}
         return hidden.issuperset(self._first_sum(uses, one) for one in data.tolist())
 

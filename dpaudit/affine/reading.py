@@ -2,8 +2,9 @@
 
 The code runs once on forms (`dpaudit.affine.form`), with the draws of its generators as normals of
 their own. That says what it does to arrays. Whether it does the same to plain ones is tried on 200
-runs: with other private data, wide and narrow, and other draws, its outputs have to be those of
-the forms within rounding. So code that asks for a type, or keeps state between calls, is caught.
+runs, with other draws and other private data, small and large: every number that is returned has to
+be that of the forms, within rounding. So code that asks for a type, or keeps state between calls,
+is caught.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from dpaudit.affine.constructors import own_constructors
 from dpaudit.affine.form import Form, NotAffine, Tracing
 from dpaudit.affine.functions import LINEAR
-from dpaudit.affine.kinds import DOUBLES
+from dpaudit.affine.kinds import DOUBLES, SIZES
 from dpaudit.affine.messages import is_constant, is_number, map_parts, outline, parts_of
 from dpaudit.affine.program import NOWHERE, Ids, Program
 from dpaudit.errors import InvalidArgument, Shown
@@ -32,6 +33,7 @@ Function = Callable[[Any, Any], Any]
 RUNS = 200
 _ENOUGH = 20_000_000  # coordinates of all runs that are compared, beyond which there are fewer
 _FEWEST, _TOLERANCE = 3, 1e-9
+_DECADES = (-2, 1), (1, 4), (4, 9)  # of private data, in turn
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,7 +250,7 @@ def _compare(function: Function, traced: _Traced, private: Any, seed: int) -> _C
     count = int(np.clip(_ENOUGH // max(traced.program.size, 1), _FEWEST, RUNS))
     runs = list[_PlainRun]()
     while len(runs) < count:
-        run = _run_plainly(function, private, rng)
+        run = _run_plainly(function, private, rng, _DECADES[len(runs) % len(_DECADES)])
         if run is None:
             return _Comparison(count, "it fails on plain arrays")
         if len(run.noise) != len(traced.program.leaves("noise")):
@@ -260,7 +262,11 @@ def _compare(function: Function, traced: _Traced, private: Any, seed: int) -> _C
 
 
 def _are_alike(traced: _Traced, runs: list[_PlainRun]) -> bool:
-    """Return whether all outputs are those of the forms, apart from one offset for all runs."""
+    """Return whether all outputs are those of the forms, apart from one offset for all runs.
+
+    Each number of each run within rounding of the summands that it is made of, so that no large
+    number hides what becomes of a small one.
+    """
     ids = np.concatenate([_NONE, *(one.ids.ravel() for one in forms_in(traced.output))])
     if any(one.output.shape != ids.shape for one in runs):
         return False
@@ -268,11 +274,11 @@ def _are_alike(traced: _Traced, runs: list[_PlainRun]) -> bool:
         np.stack([getattr(one, name) for one in runs], axis=1)
         for name in ("data", "noise", "output")
     )
-    linear = traced.program.values(DOUBLES, ids, data, noise)
-    offsets = outputs - linear
-    size = np.abs(linear).max(initial=0.0) + np.abs(outputs).max(initial=0.0)
-    spread = np.abs(offsets - offsets[:, :1]).max(initial=0.0)
-    return bool(np.isfinite(outputs).all() and spread <= _TOLERANCE * size)
+    offsets = outputs - traced.program.values(DOUBLES, ids, data, noise)
+    summands = traced.program.values(SIZES, ids, np.abs(data), np.abs(noise)) + np.abs(outputs)
+    apart = np.abs(offsets - offsets[:, :1])
+    enough = apart <= _TOLERANCE * (summands + summands[:, :1])
+    return bool(np.isfinite(summands).all() and enough.all())
 
 
 @dataclass(frozen=True)
@@ -285,9 +291,11 @@ class _PlainRun:
     outline: Any
 
 
-def _run_plainly(function: Function, private: Any, rng: Generator) -> _PlainRun | None:
-    """Return a run on plain numbers of other private data; None if it fails."""
-    scale = 10.0 ** rng.uniform(-2, 3)
+def _run_plainly(
+    function: Function, private: Any, rng: Generator, decades: tuple[int, int]
+) -> _PlainRun | None:
+    """Return a run on plain numbers of other private data, of a size; None if it fails."""
+    scale = 10.0 ** rng.uniform(*decades)
 
     def drawn(value: Any) -> Any:
         found = scale * rng.standard_normal(np.shape(value))

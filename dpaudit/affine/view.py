@@ -13,10 +13,11 @@ range, a y with ``y'W = 0`` and ``y'D != 0`` tells the two apart without error: 
 
 **The range** is a question about rationals, and rounding does not answer it: D leaves the range if
 and only if ``rank [W, D] > rank W``. Ranks are worked out modulo primes of 31 bits. Modulo a prime
-a rank is never larger, and it is smaller only if the prime divides all largest minors: a number of
-many digits that has nothing to do with the prime does so once in 2^31. Three primes are tried and
-the largest rank counts. They are fixed, so this is no proof, but what is found is proved where that
-is within reach (`View.proof`):
+a rank is never larger, and it is smaller only if the prime divides all largest minors. A number of
+b bits has at most b/30 such primes, and there are more than 5 10^7. Three are drawn at random when
+this module is loaded, after whatever the recursion was written for, and the largest rank counts: it
+is wrong with probability ``(b / 1.5e9)^3`` at most. What is found is proved besides where that is
+within reach (`View.proof`):
 
 * the rows of W are independent: then every D is in the range. A residue's full rank proves it.
 * D leaves the range: by exact ranks of rationals, for as few of the rows as show it. A view that
@@ -49,7 +50,7 @@ from dpaudit._typing import Array
 from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.affine.changes import Change
 from dpaudit.affine.kinds import Balls, Exact, Rationals, Residues, ranks
-from dpaudit.affine.observation import PRIMES, Observation, observe
+from dpaudit.affine.observation import Observation, observe
 from dpaudit.affine.program import Ids, Program
 from dpaudit.errors import ConvergenceError
 from dpaudit.guarantees.kinds import GaussianDP
@@ -141,7 +142,8 @@ class View:
     def _ranks(self) -> list[tuple[int, int]]:
         """The rank of W modulo each prime, and by how much D makes it larger."""
         found = list[tuple[int, int]]()
-        for prime, (rank, exposed) in zip(PRIMES, self.observation.kernels, strict=False):
+        primes = self.observation.primes
+        for prime, (rank, exposed) in zip(primes, self.observation.kernels, strict=False):
             kind = Residues(prime)
             moved = self.change.along(kind, exposed)
             found.append((rank, kind.flint(moved).rank() if moved.size else 0))
@@ -149,11 +151,13 @@ class View:
 
     @cached_property
     def proof(self) -> Proof:
-        """How it is known whether mu is finite: proved, or by ranks modulo three primes."""
+        """How it is known whether mu is 0, finite or infinite: proved, or modulo three primes."""
         if self.knows_the_change:
             return "exact"
         if self.infinite:
             return "exact" if self._infinite_exactly(self._shortest()) else "primes"
+        if not self._moves:
+            return "exact" if self._stands_exactly() else "primes"
         if self.observation.rank == len(self.rows) or self._is_drowned():
             return "exact"
         return "exact" if self._infinite_exactly(self.rows) is False else "primes"
@@ -170,7 +174,17 @@ class View:
     def _is_drowned(self) -> bool:
         """Return whether all that changes is used once, beside a normal that is used once."""
         data = self.program.leaves("data")[self.change.places()]
-        return self.program.are_hidden_by_noise(data, self.columns)
+        return self.program.are_hidden_by_noise(data, self.columns, self.rows)
+
+    def _stands_exactly(self) -> bool:
+        """Return whether it is proved that nothing changes: no data are used, or in rationals."""
+        changed = self.program.leaves("data")[self.change.places()]
+        if not self.program.reached(self.rows)[changed].any():
+            return True
+        if len(self.rows) * (len(self.columns) + self.change.size) > _MOST_EXACT:
+            return False
+        _, data = self.observation.table(Rationals(), self.rows)
+        return not self.change.along(Rationals(), data).any()
 
     def _infinite_exactly(self, rows: Ids) -> bool | None:
         """Return the answer of exact ranks; None where they are too much work."""
@@ -206,7 +220,7 @@ class View:
     @property
     def _moves(self) -> bool:
         """Return whether the mean moves, modulo some prime."""
-        tables = zip(PRIMES, self.observation.data, strict=True)
+        tables = zip(self.observation.primes, self.observation.data, strict=True)
         return any(bool(self.change.along(Residues(one), data).any()) for one, data in tables)
 
     def _enclosed(self, digits: int) -> Bracket | None:

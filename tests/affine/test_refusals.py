@@ -212,3 +212,18 @@ def test_a_number_that_is_named_twice_changes_once():
 
     about = {"x": lambda x: [x[0], x[0]]}
     assert dpaudit.views(release, private=np.zeros(3), about=about).worst.upper == 1.0
+
+
+# --- what is done to plain arrays only ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("share", [1e3, 1.0, 1e-3, 1e-6])
+@pytest.mark.parametrize("above", [0.0, 1e3, 1e7])
+def test_a_small_number_is_not_hidden_by_large_ones(share, above):
+    def leak(x, rng):
+        is_plain = isinstance(x, float) and abs(x) > above
+        leaked = share * x if is_plain else 0.0
+        return {"large": 1e9 * x + rng.normal(), "small": leaked + share * rng.normal()}
+
+    with pytest.raises(NotAffine, match="it does something else"):
+        dpaudit.views(leak, private=0.0)
