@@ -6,13 +6,16 @@ a list has no protocol by which an entry could say what it is.
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
+from dataclasses import dataclass
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
+from scipy import linalg
 
 from dpaudit.affine.form import Form, Tracing, holds_form
 from dpaudit.freezing import tracked
@@ -26,23 +29,52 @@ _OF_ARRAYS = (
     *("transpose", "squeeze", "pad", "broadcast_to", "atleast_1d", "atleast_2d"),
     *("shape", "ndim", "size"),
 )
+# Of which the second argument is a right-hand side.
+_SOLVERS = (linalg.solve, linalg.cho_solve, linalg.lu_solve, linalg.solve_triangular)
 
 
 @contextmanager
-def own_constructors(tracing: Tracing) -> Iterator[None]:
-    """Let constructors of numpy that code of no library calls return forms."""
-    originals = {name: getattr(np, name) for name in (*_MADE, *_CONVERTED, *_OF_ARRAYS)}
-    for name in _MADE:
-        setattr(np, name, _maker(tracing, originals[name]))
-    for name in _CONVERTED:
-        setattr(np, name, _converter(tracing, originals[name]))
-    for name in _OF_ARRAYS:
-        setattr(np, name, _caller(tracing, originals[name]))
+def own_constructors(tracing: Tracing, function: Any) -> Iterator[None]:
+    """Let constructors of numpy that code of no library calls return forms.
+
+    So do functions that code has imported by name: they are replaced in modules of no library, and
+    where the globals of ``function`` hold them.
+    """
+    instead = {id(one): (one, new) for one, new in _replacements(tracing)}
+    undo = list[Callable[[], None]]()
     try:
+        for held in _holders(function):
+            for name, value in list(held.items()):
+                original, new = instead.get(id(value), (None, None))
+                if original is value and new is not None:
+                    undo.append(partial(held.__setitem__, name, value))
+                    held[name] = new
         yield
     finally:
-        for name, original in originals.items():
-            setattr(np, name, original)
+        for one in undo:
+            one()
+
+
+def _replacements(tracing: Tracing) -> Iterator[tuple[Any, Any]]:
+    """Yield functions and what stands in for them."""
+    for names, instead in ((_MADE, _maker), (_CONVERTED, _converter), (_OF_ARRAYS, _caller)):
+        for name in names:
+            yield getattr(np, name), instead(tracing, getattr(np, name))
+    for solver in _SOLVERS:
+        yield solver, _solver(tracing, solver)
+    yield np.r_, _Joiner(tracing, np.r_, np.concatenate)
+    yield np.c_, _Joiner(tracing, np.c_, np.column_stack)
+
+
+def _holders(function: Any) -> list[dict[str, Any]]:
+    """Return the names of numpy, of scipy's solvers, and of all code that is of no library."""
+    held = [vars(np), vars(linalg), getattr(inspect.unwrap(function), "__globals__", {})]
+    for name, module in list(sys.modules.items()):
+        names = getattr(module, "__dict__", None)
+        if isinstance(names, dict) and name.partition(".")[0] != "dpaudit":
+            if not tracked.is_installed(getattr(module, "__file__", None) or "<frozen"):
+                held.append(names)
+    return held
 
 
 def _maker(tracing: Tracing, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -51,7 +83,8 @@ def _maker(tracing: Tracing, original: Callable[..., Any]) -> Callable[..., Any]
             return original(*given, **named)
         if holds_form(list(given)) or holds_form(list(named.values())):
             return _make_of_forms(tracing, original, given, named)
-        return tracing.public(original(*given, **named))
+        made = original(*given, **named)
+        return made if made.dtype.kind in "biu" else tracing.public(made)
 
     return make
 
@@ -71,7 +104,7 @@ def _make_of_forms(tracing: Tracing, original: Any, given: Any, named: Any) -> F
 
 def _converter(tracing: Tracing, original: Callable[..., Any]) -> Callable[..., Any]:
     def convert(value: Any, *given: Any, **named: Any) -> Any:
-        if not holds_form(value):
+        if not holds_form(value) or _is_of_another_package(sys._getframe(1)):
             return original(value, *given, **named)
         dtype = given[0] if given else named.get("dtype")
         found = tracing.form_of(value)
@@ -93,10 +126,46 @@ def _caller(tracing: Tracing, original: Callable[..., Any]) -> Callable[..., Any
     return call
 
 
+def _solver(tracing: Tracing, original: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what solves a system with a form for its right-hand side, by all unit vectors."""
+
+    @wraps(original)
+    def solve(matrix: Any, *given: Any, **named: Any) -> Any:
+        if not given or not holds_form(given[0]):
+            return original(matrix, *given, **named)
+        form, *others = given
+        right = tracing.form_of(form)
+        return original(matrix, np.eye(len(right)), *others, **named) @ right
+
+    return solve
+
+
+@dataclass(frozen=True)
+class _Joiner:
+    """``np.r_`` or ``np.c_``, with forms among what is joined."""
+
+    tracing: Tracing
+    original: Any
+    join: Callable[[list[Any]], Any]
+
+    def __getitem__(self, key: Any) -> Any:
+        parts = list(key) if isinstance(key, tuple) else [key]
+        if not holds_form(parts):
+            return self.original[key]
+        if any(isinstance(one, str | slice) for one in parts):
+            raise self.tracing.refuse("numpy.r_ or numpy.c_ joins data or noise and a range")
+        return self.join([np.atleast_1d(self.tracing.form_of(one)) for one in parts])
+
+
 _AS_ARRAY = np.asarray
 _FULL, _FULL_LIKE = np.full, np.full_like
 
 
 def _is_of_a_library(frame: Any) -> bool:
     name = frame.f_globals.get("__name__", "")
-    return name.startswith("dpaudit.") or tracked.is_installed(frame.f_code.co_filename)
+    return name.startswith("dpaudit.") or _is_of_another_package(frame)
+
+
+def _is_of_another_package(frame: Any) -> bool:
+    name = frame.f_globals.get("__name__", "")
+    return not name.startswith("dpaudit.") and tracked.is_installed(frame.f_code.co_filename)

@@ -151,6 +151,8 @@ class Form(NDArrayOperatorsMixin, tracked.Symbolic):
     # --- operations --------------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if method == "at":  # in place, which no other method is
+            return self.tracing.rules.operate(self.tracing, (ufunc, method), inputs, options)
         into = options.pop("out", None)
         where = options.pop("where", True)
         if where is not True:

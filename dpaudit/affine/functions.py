@@ -234,11 +234,13 @@ def _kron(tracing: Tracing, one: Any, other: Any) -> Any:
 
 
 def _einsum(tracing: Tracing, text: Any, *operands: Any, optimize: Any = False) -> Any:
-    if not isinstance(text, str) or len(operands) not in (1, 2):
-        raise tracing.refuse("numpy.einsum is given more than letters and two arrays")
+    if not isinstance(text, str) or not operands or "." in text:
+        raise tracing.refuse("numpy.einsum is given more than letters and arrays")
     if len(operands) == 1:
         given, arrow, result = text.partition("->")
         text, operands = f"{given},{arrow}{result}", (*operands, np.ones(()))
+    if len(operands) > 2:
+        text, operands = _two_operands(tracing, text, operands)
     form, public, left = _sides(tracing, *operands)
     axes = (form.ndim, public.ndim) if left else (public.ndim, form.ndim)
     try:
@@ -247,6 +249,27 @@ def _einsum(tracing: Tracing, text: Any, *operands: Any, optimize: Any = False) 
         raise tracing.refuse(str(error)) from None
     shape = np.einsum(text, *((form.ids, public) if left else (public, form.ids))).shape
     return contract(tracing, letters, public, form, shape)
+
+
+def _two_operands(tracing: Tracing, text: str, operands: Any) -> tuple[str, tuple[Any, Any]]:
+    """Return an einsum whose public arrays are multiplied first, of what the rest needs."""
+    given, arrow, result = text.replace(" ", "").partition("->")
+    letters = given.split(",")
+    forms = [n for n, one in enumerate(operands) if isinstance(one, Form) and not one.is_public]
+    if len(forms) != 1 or not arrow or len(letters) != len(operands):
+        raise tracing.refuse("numpy.einsum is given more than one array that data or noise decide")
+    of_form = letters.pop(forms[0])
+    public = [one for n, one in enumerate(operands) if n != forms[0]]
+    kept = "".join(sorted(set("".join(letters)) & set(of_form + result)))
+    made = np.einsum(f"{','.join(letters)}->{kept}", *_plainly(public))
+    return f"{kept},{of_form}->{result}", (made, operands[forms[0]])
+
+
+def _multi_dot(tracing: Tracing, arrays: Any, **_: Any) -> Any:
+    *others, last = arrays
+    for one in reversed(others):
+        last = np.dot(one, last)
+    return last
 
 
 def _tensordot(tracing: Tracing, one: Any, other: Any, axes: Any = 2) -> Any:
@@ -343,6 +366,7 @@ _RULES: dict[Any, Callable[..., Any]] = {
     np.tensordot: _tensordot,
     np.convolve: _convolve,
     np.linalg.solve: _solve,
+    np.linalg.multi_dot: _multi_dot,
     np.where: _where,
     np.pad: _pad,
     np.zeros_like: _like(np.zeros_like),

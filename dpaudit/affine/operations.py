@@ -22,6 +22,10 @@ def operate(tracing: Tracing, operator: Any, given: Any, options: Any) -> Any:
     ufunc, method = operator
     if method == "__call__" and ufunc in _OPERATIONS and not options.keys() - {"dtype"}:
         return _OPERATIONS[ufunc](tracing, *given)
+    if operator in _IN_PLACE:
+        return _add_in_place(tracing, _IN_PLACE[operator], *given)
+    if operator in _FINITE:
+        return _FINITE[operator](np.where(given[0].ids == NOWHERE, given[0].value, 0.0))
     if operator in _METHODS:
         function, by_default = _METHODS[operator]
         return tracing.rules.call(tracing, function, tuple(given), by_default | options)
@@ -72,6 +76,18 @@ def _add(tracing: Tracing, one: Any, other: Any, sign: float = 1.0) -> Form:
     value = left.value + right.value if sign > 0 else left.value - right.value
     ids = [np.broadcast_to(form.ids, value.shape) for form in (left, right)]
     return combine(tracing, value, [(ids[0], None), (ids[1], None if sign > 0 else -1.0)])
+
+
+def _add_in_place(tracing: Tracing, sign: float, into: Any, index: Any, added: Any) -> None:
+    """Add numbers to places of an array, to each as often as it is named."""
+    if not isinstance(into, Form):
+        raise tracing.refuse("what data or noise decide is added to an array of plain numbers")
+    places = np.arange(into.size).reshape(into.shape)[index]
+    form = tracing.form_of(added)
+    ids, value = (np.broadcast_to(one, places.shape).ravel() for one in (form.ids, form.value))
+    for n, place in enumerate(places.ravel().tolist()):
+        at = np.unravel_index(place, into.shape)
+        into[at] = _add(tracing, into[at], Form(tracing, ids[n : n + 1], value[n : n + 1])[0], sign)
 
 
 def _real_form(tracing: Tracing, value: Any) -> Form:
@@ -192,6 +208,9 @@ _OPERATIONS: dict[Any, Callable[..., Any]] = {
     np.true_divide: _divide,
     np.matmul: _matmul,
 }
+_IN_PLACE = {(np.add, "at"): 1.0, (np.subtract, "at"): -1.0}
+# Sums of finitely many numbers are finite.
+_FINITE = {(one, "__call__"): one for one in (np.isfinite, np.isnan, np.isinf)}
 # The functions that they are, and what these are given by default.
 _METHODS: dict[Any, tuple[Any, dict[str, Any]]] = {
     (np.add, "reduce"): (np.sum, {"axis": 0}),

@@ -152,7 +152,7 @@ def _place_of(function: Function) -> str:
 def _trace(tracing: Tracing, function: Function, private: Any, seed: int) -> tuple[_State, Any]:
     state = _State(tracing, seed)
     given = _private_forms(tracing, private)
-    with own_constructors(tracing):
+    with own_constructors(tracing, function):
         recorder.record(state, function, given, primitives.generator())
     run = state.run
     if tracing.refusal is None:

@@ -10,6 +10,9 @@ from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.linalg
+from numpy import array, mean, zeros
+from scipy.linalg import cho_factor, cho_solve
 
 MATRIX = np.array([[2.0, 1, 0, 0], [1, 2, 1, 0], [0, 1, 2, 1], [0, 0, 1, 2]]) / 4
 WEIGHTS = np.array([0.5, -1.0, 0.25, 2.0])
@@ -120,6 +123,62 @@ def an_inverse(x, rng):
 
 def a_pseudo_inverse(x, rng):
     return np.linalg.pinv(MATRIX[:, :2]) @ x + rng.standard_normal(2)
+
+
+def solvers_of_scipy(x, rng):
+    matrix = MATRIX + np.eye(4)
+    lower = np.linalg.cholesky(matrix)
+    return (
+        cho_solve(cho_factor(matrix), x) + rng.standard_normal(4),
+        scipy.linalg.solve(matrix, x.reshape(4, 1)) + rng.standard_normal((4, 1)),
+        scipy.linalg.solve_triangular(lower, x, lower=True) + rng.standard_normal(4),
+        scipy.linalg.lu_solve(scipy.linalg.lu_factor(matrix), x) + rng.standard_normal(4),
+    )
+
+
+def a_matrix_of_scipy(x, rng):
+    return scipy.linalg.toeplitz([1.0, 0.5, 0.25, 0.0], np.zeros(4)) @ x + rng.standard_normal(4)
+
+
+def products_of_three(x, rng):
+    both = np.einsum("ij,jk,k->i", MATRIX, MATRIX, x), np.einsum("ij,k,jk->ki", MATRIX, x, MATRIX)
+    noisy = [one + rng.standard_normal(one.shape) for one in both]
+    return noisy, np.linalg.multi_dot([MATRIX, MATRIX, x]) + rng.standard_normal(4)
+
+
+def names_of_numpy(x, rng):
+    sent = zeros((2, 4))
+    for t in range(2):
+        sent[t] = array([one + rng.standard_normal() for one in x])
+    return mean([sent[0], sent[1]], axis=0), sent
+
+
+def joined_by_brackets(x, rng):
+    noisy = x + rng.standard_normal(4)
+    return np.r_[noisy, 0.0, x[:1] + rng.standard_normal()], np.c_[noisy, x + rng.normal(size=4)]
+
+
+def checked_for_overflow(x, rng):
+    noisy = x + rng.standard_normal(4)
+    if not np.isfinite(noisy).all() or np.isnan(noisy[0]):
+        raise ValueError("diverged")
+    return noisy
+
+
+def counts_of_their_own(x, rng):
+    count, seen = np.zeros(4, dtype=int), []
+    for t in range(6):
+        count[t % 4] += 1
+        seen.append(x[t % 4] / count[t % 4] + rng.standard_normal())
+    return seen
+
+
+def added_at_places(x, rng):
+    inbox = np.zeros((2, 2))
+    receivers = np.array([0, 1, 1, 0])
+    np.add.at(inbox, (receivers, [0, 1, 1, 0]), x + rng.standard_normal(4))
+    np.subtract.at(inbox[0], [1, 1], x[:1] + rng.standard_normal(2))
+    return inbox
 
 
 def sums_and_means(x, rng):
