@@ -1,4 +1,4 @@
-"""Matrix mechanisms and outputs with correlated noise, by name: exactly Gaussian.
+"""Matrix mechanisms by name: noise that is correlated across rounds.
 
 What is released is ``C x + noise_scale * z``: of every round a row of x, z standard normal, C a
 public strategy (`dpaudit.accounting.matrices`). Whatever is made of it is as private: above all
@@ -11,18 +11,26 @@ releases moves by ``||(C D)_t||``, whose squares add up to at most ``s^2`` whate
 last release that moves by what is missing they add up to ``s^2``: the logarithm of the likelihood
 ratio is then a sum of ``m_t xi_t +- m_t^2 / 2``, with standard normals ``xi_t`` and ``m_t`` that
 the past fixes and whose squares add up to ``mu^2``, so that it is ``N(+-mu^2 / 2, mu^2)``.
+
+*Poisson samples* of b groups, where C is lower triangular and has a band of at most b: each record
+is in one group for good, and round j draws a sample of those of group ``j mod b``, each with
+probability q. Then round j enters the rows j to ``j + b - 1`` alone, which no other round of its
+group enters. Given who else is drawn, and all that was released, these rows are a Gaussian release
+that moves by ``||c_j||`` with probability q: a Poisson-subsampled Gaussian, of which a record is in
+``ceil(n / b)`` (Choquette-Choo et al. 2023).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
+from dpaudit.accounts.rationals import Numbers, Read, Rows, bracket_of_root, rational_rows
+from dpaudit.accounts.releases import Share
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.parameters import Parameters
 from dpaudit.extension.release import ReleaseCard
@@ -35,13 +43,10 @@ if TYPE_CHECKING:
     from dpaudit.accounting.matrices.strategies import Strategy
     from dpaudit.accounting.pairs.composition import Bracket
 
-Read = Callable[[float], Fraction]
-"""A double as a number: the one that it stands for, or the one that it is."""
-
 _ZERO_OUT: Final = "zero-out-record"
 _REPLACE: Final = "replace-record"
+_ADD_REMOVE: Final = "add-remove-record"
 _ROUNDS, _MOST_COLUMNS = 1_000, 500
-_DIGITS = 60
 _SHOWN = 8
 _EXACT = 1e-12  # relative width of a bracket whose ends are shown as one number
 
@@ -56,15 +61,6 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
     "toeplitz": ("coefficients",),
     "matrix": ("matrix", "noise_matrix"),
 }
-
-
-def _as_lists(given: Any) -> Any:
-    """Return an array as lists."""
-    return given.tolist() if hasattr(given, "tolist") else given
-
-
-Numbers = Annotated[tuple[float, ...], BeforeValidator(_as_lists)]
-Rows = Annotated[tuple[tuple[float, ...], ...], BeforeValidator(_as_lists)]
 
 
 class MatrixParameters(Parameters):
@@ -90,19 +86,24 @@ class MatrixParameters(Parameters):
         le=100_000,
         description=f"n; none: {_ROUNDS}, or as many as the matrix has columns",
     )
-    participation: Literal["single", "min-separation", "cyclic"] = Field(
+    participation: Literal["single", "min-separation", "cyclic", "poisson"] = Field(
         "single",
-        description="rounds of a record: single (one), min-separation (at least separation apart) "
-        "or cyclic (every separation-th)",
+        description="rounds of a record: single (one), min-separation (at least separation apart), "
+        "cyclic (every separation-th) or poisson (of every separation-th a random part)",
     )
     separation: int = Field(1, ge=1, description="b, rounds from one of a record to its next")
     participations: int | None = Field(
         None, ge=1, description="k, rounds of a record at most; none: as many as fit"
     )
+    sampling_ratio: Share = Field(
+        1.0, gt=0, le=1, description="q of poisson: probability of a record in each of its rounds"
+    )
     norm: float = Field(1.0, ge=0, description="bound on the L2 norm of a record's row in a round")
     noise_scale: float = Field(1.0, gt=0, description="standard deviation of each coordinate of z")
-    relation: Literal["zero-out-record", "replace-record"] = Field(
-        _ZERO_OUT, description="zero-out-record (rows become 0) or replace-record (other rows)"
+    relation: Literal["zero-out-record", "replace-record", "add-remove-record"] = Field(
+        _ZERO_OUT,
+        description="zero-out-record (rows become 0), replace-record (other rows) or, of poisson, "
+        "add-remove-record",
     )
     momentum: float = Field(
         0.0, ge=0, lt=1, description="beta of the sums that prefix, square-root and banded are of"
@@ -183,10 +184,19 @@ def _check_options(given: MatrixParameters) -> None:
             raise InvalidArgument(name, getattr(given, name), f"numbers for {given.strategy}")
     if given.participation == "single" and given.separation != 1:
         raise InvalidArgument("separation", given.separation, "1 for single")
+    is_poisson = given.participation == "poisson"
+    if not is_poisson and given.sampling_ratio != 1:
+        raise InvalidArgument(
+            "sampling_ratio", given.sampling_ratio, f"1 for {given.participation}"
+        )
+    if given.relation == (_REPLACE if is_poisson else _ADD_REMOVE):
+        other = _ADD_REMOVE if is_poisson else _REPLACE
+        expected = f"{_ZERO_OUT} or {other} for {given.participation}"
+        raise InvalidArgument("relation", given.relation, expected)
 
 
 def _given_matrix(given: MatrixParameters, read: Read) -> fmpq_mat:
-    rows = _rectangle("matrix", given.matrix, read)
+    rows = rational_rows("matrix", given.matrix, read)
     columns = int(rows.ncols())
     if columns > _MOST_COLUMNS:
         raise InvalidArgument("matrix", f"{columns} columns", f"at most {_MOST_COLUMNS}")
@@ -199,7 +209,7 @@ def _whitened(given: MatrixParameters, rows: fmpq_mat, read: Read) -> fmpq_mat:
     """Return C of ``A x + B z``."""
     from dpaudit.accounting.matrices.strategies import whitened
 
-    noise, size = _rectangle("noise_matrix", given.noise_matrix, read), int(rows.nrows())
+    noise, size = rational_rows("noise_matrix", given.noise_matrix, read), int(rows.nrows())
     found = whitened(rows, noise) if noise.nrows() == noise.ncols() == size else None
     if found is None:
         expected = f"an invertible matrix of {size} rows and columns"
@@ -207,18 +217,12 @@ def _whitened(given: MatrixParameters, rows: fmpq_mat, read: Read) -> fmpq_mat:
     return found
 
 
-def _rectangle(name: str, rows: Sequence[Sequence[float]], read: Read) -> fmpq_mat:
-    from dpaudit.accounting.matrices.strategies import rational_matrix
-
-    if len({len(row) for row in rows}) != 1 or not rows[0]:
-        raise InvalidArgument(name, rows, "rows of one length, of one number at least")
-    return rational_matrix(rows, read)
-
-
 def participation_of(given: MatrixParameters) -> Participation:
-    """Return the patterns of a record's rounds."""
+    """Return the patterns of a record's rounds: of Poisson samples, those of one round."""
     from dpaudit.accounting.matrices.participation import Participation
 
+    if given.participation == "poisson":
+        return Participation(most=given.participations)
     return Participation(
         kind=given.participation, separation=given.separation, most=given.participations
     )
@@ -229,6 +233,8 @@ def participation_of(given: MatrixParameters) -> Participation:
 
 def sensitivity(given: MatrixParameters) -> Bracket:
     """Return the sensitivity of ``C x`` to a record whose rows, of norm at most 1, become 0.
+
+    Of Poisson samples it is that to the row of one round.
 
     Raises
     ------
@@ -242,7 +248,9 @@ def sensitivity(given: MatrixParameters) -> Bracket:
     >>> f"{sensitivity(MatrixParameters(rounds=64)).upper:.5f}"
     '1.54559'
     """
-    same = {"norm": 1.0, "noise_scale": 1.0, "relation": _ZERO_OUT, "count": 1}
+    unused = ("norm", "noise_scale", "sampling_ratio", "count")
+    same = {name: MatrixParameters.model_fields[name].default for name in unused}
+    _check_options(given)
     return _sensitivity(given.model_copy(update=same))
 
 
@@ -251,37 +259,14 @@ def _sensitivity(given: MatrixParameters) -> Bracket:
     from dpaudit.accounting.matrices.sensitivity import squared_sensitivity
 
     def squared(read: Read) -> tuple[Any, Any]:
-        found = squared_sensitivity(strategy_of(given, read), participation_of(given))
+        strategy = strategy_of(given, read)
+        if given.participation == "poisson" and not strategy.is_banded(given.separation):
+            expected = "as many as C, which is lower triangular, has diagonals that are not 0"
+            raise InvalidArgument("separation", given.separation, expected)
+        found = squared_sensitivity(strategy, participation_of(given))
         return found.lower, found.upper
 
-    return _either_way(squared)
-
-
-def _either_way(squared: Callable[[Read], tuple[Any, Any]]) -> Bracket:
-    """Return roots that hold both of what doubles stand for and of the doubles.
-
-    Where what they stand for has a root that a double stands for, it is that double, as ten
-    releases of 0.1 spend 1.
-    """
-    from dpaudit.accounting.matrices.sensitivity import root_down, root_up
-    from dpaudit.accounting.pairs.composition import Bracket
-    from dpaudit.guarantees.rounding import written
-    from dpaudit.reals import precision
-
-    changed = False
-
-    def meant(value: float) -> Fraction:
-        nonlocal changed
-        changed |= written(value) != Fraction(value)
-        return written(value)
-
-    with precision(_DIGITS):
-        lower, upper = squared(meant)
-        low, high = root_down(lower), root_up(upper)
-        if changed and low < high:
-            lower, upper = squared(Fraction)
-            low, high = min(low, root_down(lower)), max(high, root_up(upper))
-    return Bracket(low, high)
+    return bracket_of_root(squared)
 
 
 def _event(given: MatrixParameters) -> Event:
@@ -289,10 +274,22 @@ def _event(given: MatrixParameters) -> Event:
     from dpaudit.guarantees import rounding
 
     factor = 2.0 if given.relation == _REPLACE else 1.0
-    return GaussianRelease(
-        sensitivity=rounding.product_up(sensitivity(given).upper, factor * given.norm),
-        noise_scale=given.noise_scale,
-        count=given.count,
+    moved = rounding.product_up(sensitivity(given).upper, factor * given.norm)
+    if given.participation == "poisson":
+        return _subsampled(given, moved)
+    return GaussianRelease(sensitivity=moved, noise_scale=given.noise_scale, count=given.count)
+
+
+def _subsampled(given: MatrixParameters, moved: float) -> Event:
+    """Return the samples that a record may be in, each of which moves that far."""
+    from dpaudit.accounting.events import PoissonSubsampledGaussian
+    from dpaudit.guarantees.rounding import down, least, most
+
+    samples = -(-strategy_of(given, Fraction).rounds // given.separation) * given.count
+    return PoissonSubsampledGaussian(
+        sampling_ratio=given.sampling_ratio,
+        noise_multiplier=down(least(given.noise_scale) / most(moved)) if moved else 1.0,
+        count=samples if moved else 0,
     )
 
 
@@ -306,7 +303,20 @@ def is_attained(given: MatrixParameters) -> bool:
     >>> is_attained(signed), is_attained(MatrixParameters())
     (False, True)
     """
+    if given.participation == "poisson" and not _has_longest_cycle(given):
+        return False
     return _is_one_number(sensitivity(given))
+
+
+def _has_longest_cycle(given: MatrixParameters) -> bool:
+    """Return whether the columns of a group that is in every cycle are all the longest."""
+    strategy, longest = strategy_of(given, Fraction), sensitivity(given).upper ** 2
+    samples = -(-strategy.rounds // given.separation)
+    for first in range(strategy.rounds - (samples - 1) * given.separation):
+        cycle = range(first, strategy.rounds, given.separation)
+        if all(float(strategy.inner(j, j)) >= (1 - _EXACT) * longest for j in cycle):
+            return True
+    return False
 
 
 def _is_one_number(bracket: Bracket) -> bool:
@@ -318,8 +328,8 @@ def _words(given: MatrixParameters) -> str:
 
 
 def _rounds_in_words(given: MatrixParameters) -> str:
-    rounds = strategy_of(given, Fraction).rounds
-    times, apart = participation_of(given).epochs(rounds), given.separation
+    rounds, apart = strategy_of(given, Fraction).rounds, given.separation
+    times = participation_of(given).epochs(rounds)
     match given.participation:
         case "single":
             return f"A record is in one of {rounds} rounds."
@@ -327,6 +337,11 @@ def _rounds_in_words(given: MatrixParameters) -> str:
             return f"A record is in at most {times} of {rounds} rounds, at least {apart} apart."
         case "cyclic":
             return f"A record is in at most {times} of {rounds} rounds, one in {apart}."
+        case "poisson":
+            return (
+                f"A record is in one of {apart} groups, and is drawn with probability "
+                f"{given.sampling_ratio:g} in each of {-(-rounds // apart)} rounds of it at most."
+            )
 
 
 def _sensitivity_in_words(given: MatrixParameters) -> str:
@@ -335,6 +350,8 @@ def _sensitivity_in_words(given: MatrixParameters) -> str:
 
     found = sensitivity(given)
     upper = number(found.upper, _SHOWN, ROUND_CEILING)
+    if given.participation == "poisson":
+        return f"A column of C is at most {upper} long."
     mu = number(totals(_event(given))["mu"] or 0.0, _SHOWN, ROUND_CEILING)
     if _is_one_number(found):
         return f"The sensitivity of C is {upper}: exactly Gaussian, mu = {mu}."
@@ -360,72 +377,4 @@ MATRIX = ReleaseCard(
     words=_words,
     neighbours=lambda given: str(given.relation),
     attained=is_attained,
-)
-
-
-# --- outputs with correlated noise ----------------------------------------------------------------
-
-
-class CorrelatedParameters(Parameters):
-    """Of outputs that one query enters with known weights, with noise of a known covariance."""
-
-    weights: Numbers = Field((1.0,), description="c: with which each output has the query")
-    covariance: Rows = Field((), description="S, of the noise of noise scale 1; none: the identity")
-    sensitivity: float = Field(1.0, ge=0, description="of the query, which is one number")
-    noise_scale: float = Field(1.0, gt=0, description="what noise of covariance S is multiplied by")
-    count: int = Field(1, ge=0, description="how many such releases")
-
-
-def distance(given: CorrelatedParameters) -> Bracket:
-    """Return mu of sensitivity 1 and noise scale 1, ``(c' S^-1 c)^(1/2)``.
-
-    Raises
-    ------
-    InvalidArgument
-        The covariance is none, or of another size.
-
-    Examples
-    --------
-    >>> distance(CorrelatedParameters(weights=(3, 4))).upper
-    5.0
-    """
-    from dpaudit.accounting.matrices.correlation import squared_distance
-
-    size = len(given.weights)
-    unit = tuple(tuple(float(i == j) for j in range(size)) for i in range(size))
-    rows = given.covariance or unit
-
-    def squared(read: Read) -> tuple[Any, Any]:
-        covariance = _rectangle("covariance", rows, read)
-        column: fmpq_mat = _rectangle("weights", [given.weights], read).transpose()
-        fits = covariance.nrows() == covariance.ncols() == size
-        found = squared_distance(column, covariance) if fits else None
-        if found is None:
-            expected = f"a symmetric, positive definite matrix of {size} rows"
-            raise InvalidArgument("covariance", rows, expected)
-        return found, found
-
-    return _either_way(squared)
-
-
-def _correlated_event(given: CorrelatedParameters) -> Event:
-    from dpaudit.accounting.events import GaussianRelease
-    from dpaudit.guarantees import rounding
-
-    return GaussianRelease(
-        sensitivity=rounding.product_up(distance(given).upper, given.sensitivity),
-        noise_scale=given.noise_scale,
-        count=given.count,
-    )
-
-
-CORRELATED = ReleaseCard(
-    name="correlated-outputs",
-    title="outputs that share a query of one number, with noise of a known covariance",
-    source="Dong, Roth & Su 2022; dpaudit.accounting.matrices.correlation",
-    relation="any",
-    parameters=CorrelatedParameters,
-    event=_correlated_event,
-    count="count",
-    noise="noise_scale",
 )

@@ -15,17 +15,16 @@ from typer.testing import CliRunner
 
 import dpaudit.accounting.matrices.sensitivity as sensitivities
 from dpaudit.accounting.calibrate import calibrate
-from dpaudit.accounting.events import GaussianRelease
+from dpaudit.accounting.events import GaussianRelease, PoissonSubsampledGaussian
 from dpaudit.accounting.matrices.participation import Participation
 from dpaudit.accounting.matrices.sensitivity import best_signs, root_up, squared_sensitivity
 from dpaudit.accounting.matrices.strategies import Dense, Toeplitz, Tree
+from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.accounts.account import account
+from dpaudit.accounts.correlated import CORRELATED, CorrelatedParameters, distance
 from dpaudit.accounts.matrix import (
-    CORRELATED,
     MATRIX,
-    CorrelatedParameters,
     MatrixParameters,
-    distance,
     is_attained,
     sensitivity,
     strategy_of,
@@ -476,6 +475,28 @@ def test_what_is_calibrated_is_described_with_its_noise():
         ),
         ("coefficients", {"strategy": "toeplitz"}),
         ("separation", {"separation": 2}),
+        ("separation", {"participation": "poisson"}),
+        ("separation", {"participation": "poisson", "strategy": "tree", "rounds": 4}),
+        ("separation", {"participation": "poisson", "strategy": "banded", "band": 2}),
+        (
+            "separation",
+            {
+                "participation": "poisson",
+                "strategy": "matrix",
+                "matrix": ((1.0, 1.0), (0.0, 1.0)),
+                "separation": 2,
+            },
+        ),
+        (
+            "participations",
+            {"participation": "poisson", "strategy": "identity", "participations": 2},
+        ),
+        ("sampling_ratio", {"sampling_ratio": 0.5}),
+        ("relation", {"relation": "add-remove-record"}),
+        (
+            "relation",
+            {"participation": "poisson", "strategy": "identity", "relation": "replace-record"},
+        ),
         ("participations", {"participations": 2}),
         ("participations", {"participation": "cyclic", "separation": 300, "participations": 3}),
         ("rounds", {"strategy": "tree", "rounds": 5000, "participation": "min-separation"}),
@@ -511,6 +532,82 @@ def test_an_adversary_who_chooses_after_seeing_does_not_pass_mu():
     assert over.mean() <= bound + 4 * spread
     half = GaussianDP(mu / 2).delta(epsilon)
     assert over.mean() - 4 * spread > half  # half of mu is refuted by the same runs
+
+
+# Poisson samples
+
+
+def poisson(**parameters):
+    return MatrixParameters(participation="poisson", sampling_ratio=0.25, **parameters)
+
+
+def test_samples_without_correlation_are_those_of_dp_sgd():
+    one = poisson(strategy="identity", rounds=30, noise_scale=6.0, norm=3.0, count=2)
+    assert MATRIX.event(one) == PoissonSubsampledGaussian(
+        sampling_ratio=0.25, noise_multiplier=2.0, count=60
+    )
+    assert MATRIX.neighbours(one) == "zero-out-record"
+    assert is_attained(one)
+
+
+def test_a_band_leaves_as_many_samples_as_cycles():
+    for rounds, samples in ((18, 6), (19, 7), (21, 7)):
+        event = MATRIX.event(poisson(strategy="banded", band=3, separation=3, rounds=rounds))
+        column = float(np.linalg.norm(root(3)[:, 0]))
+        assert event.count == samples
+        assert event.noise_multiplier == pytest.approx(1 / column, rel=1e-14)
+        assert event.noise_multiplier * column <= 1 + 1e-16
+
+
+def test_a_group_of_the_longest_columns_attains_what_is_said():
+    """Of 19 rounds the group of 0 has a last column that is cut, and no other has as many."""
+    band = {"strategy": "banded", "band": 3, "separation": 3}
+    assert is_attained(poisson(rounds=18, **band))
+    assert not is_attained(poisson(rounds=19, **band))
+
+
+def test_the_band_is_that_of_the_rows_too():
+    rows = cut(root(9), 3)
+    one, other = (
+        MATRIX.event(poisson(separation=3, **parameters))
+        for parameters in (
+            {"strategy": "matrix", "matrix": rows},
+            {"strategy": "banded", "band": 3, "rounds": 9},
+        )
+    )
+    assert one == other
+    rows[8, 5] = 0.01
+    with pytest.raises(InvalidArgument, match=r"^separation: "):
+        MATRIX.event(poisson(separation=3, strategy="matrix", matrix=rows))
+
+
+def test_sampled_rounds_of_a_wider_band_would_lose_more():
+    """Of prefix sums of two rounds, both sampled for sure: 5, and not two columns of 2."""
+    wide = sensitivity(given(("min-separation", 1, 2), strategy="prefix", rounds=2))
+    column = sensitivity(MatrixParameters(strategy="prefix", rounds=2))
+    assert wide.upper**2 == pytest.approx(5)
+    assert 2 * column.upper**2 == pytest.approx(4)
+
+
+def test_exact_losses_of_sampled_rounds_do_not_pass_the_account():
+    """Of a band of 2 and three samples; the record's sign is chosen after what was released."""
+    rng, ratio, epsilon, runs = np.random.default_rng(7), 0.25, 0.5, 200_000
+    column, noise = np.array([1.0, 0.5]), 1.0
+    loss, last = np.zeros(runs), np.zeros(runs)
+    for _ in range(3):
+        moved = np.where(last > 0, 1.0, -1.0)[:, None] * column
+        sampled = rng.random(runs) < ratio
+        seen = sampled[:, None] * moved + noise * rng.normal(size=(runs, 2))
+        exponent = (seen * moved).sum(axis=1) / noise**2 - column @ column / 2 / noise**2
+        loss += np.log1p(ratio * np.expm1(exponent))
+        last = seen[:, 0]
+    over = np.maximum(-np.expm1(epsilon - loss), 0)
+    spread = over.std() / math.sqrt(runs)
+    band = {"strategy": "banded", "band": 2, "separation": 2, "rounds": 6}
+    delta = proved_guarantee(MATRIX.event(poisson(**band))).delta(epsilon)
+    assert over.mean() <= delta + 4 * spread
+    less = proved_guarantee(MATRIX.event(poisson(noise_scale=1.05, **band))).delta(epsilon)
+    assert over.mean() > less + 4 * spread  # five per cent more noise is refuted by the same runs
 
 
 # Correlated outputs

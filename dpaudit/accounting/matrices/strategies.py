@@ -87,6 +87,10 @@ class Strategy(ABC):
         """Return whether columns at least so far apart are proved to have an inner product of 0."""
         return False
 
+    def is_banded(self, band: int) -> bool:
+        """Return whether it is proved that round j enters no rows but j to ``j + band - 1``."""
+        return False
+
     def gram(self, rounds: Sequence[int]) -> list[list[Entry]]:
         """Return G of some rounds."""
         upper = {(i, j): self.inner(i, j) for i in rounds for j in rounds if i <= j}
@@ -152,8 +156,12 @@ class Toeplitz(Strategy):
         return all(one >= other for one, other in zip(self.used, after, strict=True))
 
     def is_orthogonal(self, gap: int) -> bool:
+        """Return whether columns at least so far apart share no row."""
+        return self.is_banded(gap)
+
+    def is_banded(self, band: int) -> bool:
         """Return whether the coefficients from there on are proved to be 0."""
-        return all(one == 0 for one in self.used[gap:])
+        return all(one == 0 for one in self.used[band:])
 
     def square(self, rounds: Sequence[int], signs: Sequence[int] | None = None) -> Entry:
         """Return ``|| sum_j s_j c_j ||^2``."""
@@ -234,6 +242,12 @@ class Dense(Strategy):
         """Return whether columns at least so far apart have an inner product of 0."""
         rounds = range(self.rounds)
         return all(self.inner(i, j) == 0 for i in rounds for j in rounds[i + gap :])
+
+    def is_banded(self, band: int) -> bool:
+        """Return whether the matrix is lower triangular, and 0 from that diagonal on."""
+        rows = range(self.matrix.nrows())
+        below = ((i, j) for i in rows for j in range(i - band + 1))
+        return self.is_causal and all(self.matrix[place] == 0 for place in below)
 
     @cached_property
     def _products(self) -> fmpq_mat:
