@@ -59,8 +59,8 @@ class Change(ABC):
         """Return columns of the directions, shape ``(rows, size)``, from those of all data."""
 
     @abstractmethod
-    def largest(self, gram: arb_mat, slack: arb) -> Bracket:
-        """Return the largest mu, where M is within ``slack`` of a matrix in the spectral norm."""
+    def largest(self, gram: arb_mat) -> Bracket:
+        """Return the largest mu, M being enclosed."""
 
 
 class Direction(Change):
@@ -101,9 +101,9 @@ class Direction(Change):
         column = Matrix(1, len(at), np.zeros(len(at), dtype=np.int64), where, numbers)
         return kind.mix(column, np.ascontiguousarray(data[:, at].T)).T
 
-    def largest(self, gram: arb_mat, slack: arb) -> Bracket:
+    def largest(self, gram: arb_mat) -> Bracket:
         """Return the mu of the change."""
-        return _root(*_ends(gram[0, 0], slack))
+        return _root(gram[0, 0], gram[0, 0])
 
 
 class _Ball(Change):
@@ -147,27 +147,26 @@ class _Ball(Change):
 class L2Ball(_Ball):
     """The Euclidean norm of what changes is at most a radius."""
 
-    def largest(self, gram: arb_mat, slack: arb) -> Bracket:
+    def largest(self, gram: arb_mat) -> Bracket:
         """Return ``radius sqrt(largest eigenvalue)``."""
         middle = unpacked(gram).astype(np.float64)
         _, vectors = np.linalg.eigh((middle + middle.T) / 2)
         basis = arb_mat(vectors.tolist())
         turned = unpacked(basis.inv() * gram * basis)
         discs = [row[n] + _others(row, n) for n, row in enumerate(turned)]
-        upper = _largest(disc.upper() for disc in discs) + slack
+        upper = _largest(disc.upper() for disc in discs)
         last = arb_mat(vectors[:, -1:].tolist())
         along = (last.transpose() * gram * last)[0, 0] / (last.transpose() * last)[0, 0]
-        return self._scaled(along - slack, upper)
+        return self._scaled(along, upper)
 
 
 class L1Ball(_Ball):
     """The sum of the absolute values of what changes is at most a radius."""
 
-    def largest(self, gram: arb_mat, slack: arb) -> Bracket:
+    def largest(self, gram: arb_mat) -> Bracket:
         """Return ``radius max_j sqrt(M_jj)``."""
-        ends = [_ends(gram[n, n], slack) for n in range(gram.nrows())]
-        lower, upper = (_largest(one[side] for one in ends) for side in (0, 1))
-        return self._scaled(lower, upper)
+        most = _largest(gram[n, n] for n in range(gram.nrows()))
+        return self._scaled(most, most)
 
 
 class Box(Change):
@@ -209,17 +208,16 @@ class Box(Change):
         radii[:] = list(self.radii)
         return kind.scale(np.ascontiguousarray(columns.T), radii, divides=False).T
 
-    def largest(self, gram: arb_mat, slack: arb) -> Bracket:
+    def largest(self, gram: arb_mat) -> Bracket:
         """Return the largest of the corners, or two ends of it."""
-        slack = slack * self.size  # a corner's square norm
         if self.is_exact:
             corners = [(1, *signs) for signs in product((1, -1), repeat=self.size - 1)]
             found = [_at_corner(gram, one) for one in corners]
-            return _root(*_ends(_largest(found), slack))
+            return _root(_largest(found), _largest(found))
         low = _at_corner(gram, _best_corner(unpacked(gram).astype(np.float64)))
         entries = sum((abs(one) for one in gram.entries()), arb(0))
-        around = arb(L2Ball(range(self.size)).largest(gram, arb(0)).upper) ** 2 * self.size
-        return _root(low - slack, entries.min(around) + slack)
+        around = arb(L2Ball(range(self.size)).largest(gram).upper) ** 2 * self.size
+        return _root(low, entries.min(around))
 
 
 def exact_number(name: str, value: Any) -> Fraction:
@@ -243,10 +241,6 @@ def _largest(values: Iterable[arb]) -> arb:
 
 def _others(row: NDArray[Any], at: int) -> arb:
     return sum((abs(one) for n, one in enumerate(row) if n != at), arb(0))
-
-
-def _ends(value: arb, slack: arb) -> tuple[arb, arb]:
-    return value - slack, value + slack
 
 
 def _root(lower: arb, upper: arb) -> Bracket:

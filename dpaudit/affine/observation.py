@@ -2,8 +2,8 @@
 
 With ``[W, L]`` the rows that are seen (`dpaudit.affine.view`), a change ``D = L c`` leaves the
 range of W if and only if ``N D`` is not 0, the rows of N being a basis of all y with ``y'W = 0``.
-Modulo a prime both come from one reduction. And whatever changes, its mu follows from ``X' L``,
-with X a factor for which ``X' W W' X`` is nearly the identity.
+Modulo a prime both come from one reduction. And whatever changes, its mu follows from
+``L' S^-1 L``, S being ``W W'`` of the rows of a basis.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -34,14 +34,6 @@ from dpaudit.reals import precision
 
 PRIMES = draw_primes(8)
 _ENOUGH = 3  # primes, of those that divide no divisor of a program
-_PASSES = 4
-
-
-class Whitened(NamedTuple):
-    """``X' L`` of the rows of a basis, enclosed, and a bound on ``||X' W W' X - 1||``."""
-
-    data: NDArray[Any]
-    error: arb
 
 
 @dataclass(eq=False)
@@ -60,7 +52,7 @@ class Observation:
     ids: Ids
 
     def __post_init__(self) -> None:
-        self._whitened = dict[int, Whitened | None]()
+        self._spent = dict[int, NDArray[Any] | None]()
         self._tables = dict[int, tuple[NDArray[Any], NDArray[Any]]]()
 
     @cached_property
@@ -135,19 +127,21 @@ class Observation:
                 return tuple(found)
         raise ConvergenceError(f"ranks: of the primes {PRIMES} too many divide what is divided by")
 
-    def whiten(self, digits: int) -> Whitened | None:
-        """Return ``X' L``; None where these digits do not prove that the rows differ."""
-        if digits not in self._whitened:
-            with precision(digits):
-                self._whitened[digits] = self._whiten(Balls(digits))
-        return self._whitened[digits]
+    def spend(self, digits: int) -> NDArray[Any] | None:
+        """Return ``L' S^-1 L`` of the rows of a basis, enclosed; None if that takes more digits."""
+        if digits not in self._spent:
+            with precision(digits), contextlib.suppress(ZeroDivisionError):
+                self._spent[digits] = self._solve(Balls(digits))
+        return self._spent.setdefault(digits, None)
 
-    def _whiten(self, kind: Balls) -> Whitened | None:
+    def _solve(self, kind: Balls) -> NDArray[Any]:
         noise, data = self.table(kind, self.rows[self.basis])
-        factor = _whitening(kind.flint(noise))
-        if factor is None:
-            return None
-        return Whitened(unpacked(factor[0] * kind.flint(data)), factor[1])
+        at = np.flatnonzero(np.any([one.any(axis=0) for one in self.data], axis=0))
+        factor, moved = kind.flint(noise), kind.flint(np.ascontiguousarray(data[:, at]))
+        solved = (factor * factor.transpose()).solve(moved)
+        spent = kind.zeros((data.shape[1], data.shape[1]))
+        spent[np.ix_(at, at)] = unpacked(moved.transpose() * solved)
+        return spent
 
 
 _KNOWN: WeakKeyDictionary[Program, dict[bytes, Observation]] = WeakKeyDictionary()
@@ -157,25 +151,6 @@ def observe(program: Program, ids: Ids) -> Observation:
     """Return what is seen of a program that is complete, the same for the same coordinates."""
     known = _KNOWN.setdefault(program, {})
     return known.setdefault(np.unique(ids).tobytes(), Observation(program, ids))
-
-
-def _whitening(noise: arb_mat) -> tuple[arb_mat, arb] | None:
-    """Return X' and a bound on ``||X' W W' X - 1||`` (Frobenius), or None if above 1/1000."""
-    sizes = np.abs(midpoints(noise)).max(axis=1)
-    left = arb_mat(np.diag(1 / sizes).tolist()) if np.all(sizes > 1e-300) else None
-    if left is None:
-        return None
-    factor = np.linalg.qr(midpoints(left * noise).T, mode="r")
-    for _ in range(_PASSES):
-        if not np.all(np.diagonal(factor)) or not np.isfinite(factor).all():
-            return None
-        left = arb_mat(np.linalg.inv(factor).T.tolist()) * left
-        whitened = left * noise
-        error = distance_from_one(whitened * whitened.transpose())
-        if error < 0.001:
-            return left, error
-        factor = np.linalg.qr(midpoints(whitened).T, mode="r")
-    return None
 
 
 def midpoints(matrix: arb_mat) -> Array:

@@ -27,11 +27,8 @@ within reach (`View.proof`):
   of the whole, if the view is small.
 
 **The number.** With I the rows of a basis, ``M = D_I' S_I^-1 D_I`` for all directions in which data
-may change. For any X put ``X' S_I X = 1 + E``. If ``||E|| < 1`` then S_I is regular and
-
-    || M - G || <= ||E|| / (1 - ||E||) ||X'D_I||^2,      G = (X'D_I)' (X'D_I).
-
-X is a floating-point factor, everything else is enclosed in balls (Arb), so what follows holds.
+may change. The equations ``S_I Y = L_I`` are solved in balls (Arb; Hansen & Smith's method), which
+proves that S_I is regular and encloses M.
 """
 
 from __future__ import annotations
@@ -42,7 +39,6 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from flint import arb
 from numpy.typing import NDArray
 
 import dpaudit._validate as check
@@ -225,16 +221,14 @@ class View:
 
     def _enclosed(self, digits: int) -> Bracket | None:
         """Return a bracket of mu, or None where these digits do not prove that rows differ."""
-        whitened = self.observation.whiten(digits)
-        if whitened is None:
+        spent = self.observation.spend(digits)
+        if spent is None:
             return None
         kind = Balls(digits)
         with precision(digits):
-            moved = kind.flint(self.change.along(kind, whitened.data))
-            gram = moved.transpose() * moved
-            size = sum((entry.abs_upper() ** 2 for entry in moved.entries()), arb(0))
-            slack = (whitened.error / (1 - whitened.error) * size).upper()
-            return self.change.largest(gram, slack)
+            along = self.change.along(kind, spent)
+            gram = self.change.along(kind, np.ascontiguousarray(along.T))
+            return self.change.largest(kind.flint(gram))
 
     def direction(self) -> Array:
         """Return y for which ``y'view`` is the log-likelihood ratio up to a constant, (rows,).
