@@ -1,5 +1,6 @@
 """The page of the recursions, which ``python -m tests.examples.recursions`` writes from modules."""
 
+import ast
 import inspect
 from types import FunctionType, ModuleType
 
@@ -27,17 +28,35 @@ ORDER = (
     "band_mf",
     "sliding_windows",
 )
+STATED = {"SOURCE", "PRIVATE", "CHANGES", "MU"}
 OPENING = """\
 # Sixteen published recursions: who learns how much, exactly
 
-Functions of private numbers and a generator, in plain numpy, linear in the private numbers and in
-Gaussian noise. Each returns what every observer sees, by the observer's name. What an observer
-learns is then one number, mu, at every epsilon; "infinite" is an observer from whom noise hides
-nothing. Every mu here is checked against dense linear algebra on impulses, against a closed form
-where the text of a recursion gives one, and against a million runs.
+Functions of private numbers and a generator, in plain numpy, as one writes down a published
+algorithm: linear in the private numbers and in Gaussian noise. Each returns what every observer
+sees, by the observer's name, and `dpaudit.views` [reads it as it is](#read-by-dpauditviews).
+
+What an observer learns is one number, mu, at every epsilon; "infinite" is an observer from whom
+noise hides nothing. Every mu here is checked three ways: against dense linear algebra on impulses,
+against a closed form where the text of a recursion gives one, and against a million runs.
 
 | recursion | lines | source | what changes | mu by observer |
 |---|---|---|---|---|
+"""
+CLOSING = """\
+## Read by dpaudit.views
+
+With `gossip` from above; `about` is whose number changes, by at most 1:
+
+```python
+>>> import dpaudit
+>>> found = dpaudit.views(gossip, private=np.zeros(5), about={"leaf 1": 1})
+>>> round(found.mu("centre").upper, 9), round(found.mu("leaf 2").upper, 9)
+(1.666555894, 0.368880374)
+>>> round(found.view("leaf 2").epsilon(1e-5).upper, 6)  # at delta = 1e-5
+1.421612
+
+```
 """
 
 
@@ -80,12 +99,24 @@ def section(name: str) -> str:
     module, public = functions(name)
     title, text, _ = parts((MODULES / f"{name}.py").read_text(encoding="utf-8"))
     code = "\n\n".join(inspect.getsource(one) for one in [*public, *helpers(module)])
-    return f"## {title}\n\n{text}\n\n```python\n{code}```\n"
+    return f"## {title}\n\n{text}\n\n```python\n{preamble(module)}\n\n{code}```\n"
+
+
+def preamble(module: ModuleType) -> str:
+    """Return the imports of a module, and the public constants that its functions use."""
+    source = inspect.getsource(module)
+    found = ""
+    for one in ast.parse(source).body:
+        names = {target.id for target in getattr(one, "targets", ())}
+        if isinstance(one, ast.Import | ast.ImportFrom) or names - STATED:
+            found += f"{ast.get_source_segment(source, one)}\n"
+    return found
 
 
 def page() -> str:
     """Return the page of all recursions."""
-    return OPENING + "".join(map(rows, ORDER)) + "\n" + "\n".join(map(section, ORDER))
+    sections = [*map(section, ORDER), CLOSING]
+    return OPENING + "".join(map(rows, ORDER)) + "\n" + "\n".join(sections)
 
 
 if __name__ == "__main__":
