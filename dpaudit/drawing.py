@@ -155,14 +155,15 @@ def _drawn(title: str, panels: Sequence[Panel | Grid]) -> Figure:
     for place, panel in enumerate(panels):
         axes = figure.add_subplot(rows, columns, place + 1)
         if isinstance(panel, Grid):
-            _shade(axes, panel)
+            draw_grid(axes, panel)
         else:
-            _draw(axes, panel)
+            draw_panel(axes, panel)
     figure.suptitle(title)
     return figure
 
 
-def _draw(axes: Axes, panel: Panel) -> None:
+def draw_panel(axes: Axes, panel: Panel) -> None:
+    """Draw the curves of a panel, and their legend below the axes."""
     for number, curve in enumerate(panel.curves):
         colour = _COLOURS[number % len(_COLOURS)]
         dashes = _DASHES[number % len(_DASHES)]
@@ -183,7 +184,7 @@ def _draw(axes: Axes, panel: Panel) -> None:
     )
 
 
-def _shade(axes: Axes, grid: Grid) -> None:
+def draw_grid(axes: Axes, grid: Grid) -> None:
     """Draw a grid: darker is more; what is infinite is black."""
     from matplotlib import colormaps
 

@@ -30,6 +30,7 @@ SCHEMAS: Mapping[str, int] = MappingProxyType(
         "report": 1,
         "scan": 1,
         "selftest": 1,
+        "views": 1,
     }
 )
 _NEWER = "pip install --upgrade dpaudit"

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 import dpaudit._validate as check
 from dpaudit.accounting.events import GaussianRelease
 from dpaudit.accounting.pairs.composition import Bracket
+from dpaudit.affine.certificate import certify_views, named_observers
 from dpaudit.affine.changes import Box, Change, Direction, L1Ball, L2Ball
 from dpaudit.affine.form import Form
 from dpaudit.affine.messages import items_of
 from dpaudit.affine.observers import Seen, find_observers
 from dpaudit.affine.program import Ids
 from dpaudit.affine.reading import Function, Recursion, ids_of, read_recursion
+from dpaudit.affine.report import Finding, ViewsReport
 from dpaudit.affine.view import View, delta_of, epsilon_of
 from dpaudit.drawing import Grid
 from dpaudit.errors import InvalidArgument, Shown
@@ -40,6 +45,11 @@ class Views:
         The coordinates that each of them sees.
     changes
         By how much each part of the private data may change.
+    name
+        Of the function.
+    named
+        Of the observers that are no functions of the output: the keys or participants that each
+        is made of.
 
     Notes
     -----
@@ -49,6 +59,8 @@ class Views:
     recursion: Recursion
     observers: Mapping[str, Ids]
     changes: Mapping[str, Change]
+    name: str = "recursion"
+    named: Mapping[str, list[str]] = field(default_factory=dict)
 
     @cached_property
     def table(self) -> dict[tuple[str, str], View]:
@@ -110,24 +122,63 @@ class Views:
         mu = self.guarantee(observer).mu
         return GaussianRelease(sensitivity=mu, noise_scale=1.0, count=1 if mu else 0)
 
+    # --- showing -----------------------------------------------------------------------------
+
+    @cached_property
+    def report(self) -> ViewsReport:
+        """All that is found, as plain values: text, pictures, files, and a certificate."""
+        findings = [
+            Finding(about, name, one.mu, one.proof) for (about, name), one in self.table.items()
+        ]
+        (change,) = {one.words for one in self.changes.values()} or {"is none"}
+        compared = self.recursion.compared
+        return ViewsReport(self.name, findings, change, compared, certify_views(self))
+
+    def __str__(self) -> str:
+        return self.report.text()
+
+    def __repr__(self) -> str:
+        return f"<Views of {self.name}: {len(self.observers)} observers, {len(self.changes)} parts>"
+
+    def _repr_html_(self) -> str:
+        return self.report.html()
+
     def grid(self, delta: float | None = None) -> Grid:
         """Return a table of mu, or of epsilon at a delta: a row for whose data, a column a view."""
-        title = "mu" if delta is None else f"epsilon at delta = {delta:g}"
-        return Grid(
-            title=f"who learns how much: {title}",
-            x_label="who looks",
-            y_label="whose data",
-            rows=list(self.changes),
-            columns=list(self.observers),
-            values=[
-                [self._number(self.table[about, name], delta) for name in self.observers]
-                for about in self.changes
-            ],
-        )
+        return self.report.grid(delta)
 
-    @staticmethod
-    def _number(view: View, delta: float | None) -> float:
-        return view.mu.upper if delta is None else view.epsilon(delta).upper
+    def figure(self, path: str | os.PathLike[str] | None = None) -> NDArray[np.object_]:
+        """Return matplotlib axes: the table of mu, and delta at each epsilon by observer.
+
+        They are written to ``path`` where one is given, which ends in ``.pdf``, ``.svg`` or
+        ``.png``. The figure is ``axes[0].figure``; nothing else holds it.
+
+        Raises
+        ------
+        InvalidArgument, DataError
+            The file ends otherwise, or cannot be written.
+        """
+        return self.report.figure(path)
+
+    def to_latex(self, delta: float = 1e-5) -> str:
+        r"""Return a row in LaTeX for each view: about, observer, mu and epsilon at a delta."""
+        return self.report.to_latex(delta)
+
+    def document(self, delta: float = 1e-5) -> dict[str, Any]:
+        """Return all of it as plain JSON values; infinite numbers are the string "Infinity"."""
+        return self.report.document(delta)
+
+    def save(self, folder: str | os.PathLike[str], delta: float = 1e-5) -> list[Path]:
+        """Write report, picture and certificate into a folder, and return the files.
+
+        ``dpaudit verify`` checks the certificate again.
+
+        Raises
+        ------
+        DataError
+            The folder or a file in it cannot be written.
+        """
+        return self.report.save(folder, delta)
 
 
 def views(
@@ -201,7 +252,9 @@ def views(
                 "about", [name for name, _ in parts], "names that differ as texts"
             )
         changes = {name: ball(_places(recursion, name, part), radius) for name, part in parts}
-    return Views(recursion, find_observers(recursion.output, observers), changes)
+    seen = find_observers(recursion.output, observers)
+    name = str(getattr(function, "__name__", type(function).__name__))
+    return Views(recursion, seen, changes, name, named_observers(observers, seen))
 
 
 def _direction(recursion: Recursion, change: Any) -> Change:

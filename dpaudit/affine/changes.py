@@ -50,6 +50,11 @@ class Change(ABC):
         """Whether the largest mu is found exactly, up to rounding."""
         return True
 
+    @property
+    def words(self) -> str:
+        """What follows "the data change"."""
+        return "as was stated"
+
     @abstractmethod
     def places(self) -> NDArray[np.intp]:
         """Return which of the private numbers change, as places in their row."""
@@ -84,6 +89,11 @@ class Direction(Change):
     def size(self) -> int:
         """One."""
         return 1
+
+    @property
+    def words(self) -> str:
+        """What follows "the data change"."""
+        return "by the vector that was stated"
 
     def places(self) -> NDArray[np.intp]:
         """Return which of the private numbers change."""
@@ -147,6 +157,11 @@ class _Ball(Change):
 class L2Ball(_Ball):
     """The Euclidean norm of what changes is at most a radius."""
 
+    @property
+    def words(self) -> str:
+        """What follows "the data change"."""
+        return f"by at most {float(self.radius):g} (l2)"
+
     def largest(self, gram: arb_mat) -> Bracket:
         """Return ``radius sqrt(largest eigenvalue)``."""
         middle = unpacked(gram).astype(np.float64)
@@ -162,6 +177,11 @@ class L2Ball(_Ball):
 
 class L1Ball(_Ball):
     """The sum of the absolute values of what changes is at most a radius."""
+
+    @property
+    def words(self) -> str:
+        """What follows "the data change"."""
+        return f"by at most {float(self.radius):g} (l1)"
 
     def largest(self, gram: arb_mat) -> Bracket:
         """Return ``radius max_j sqrt(M_jj)``."""
@@ -191,6 +211,13 @@ class Box(Change):
     def size(self) -> int:
         """How many numbers change."""
         return self._ball.size
+
+    @property
+    def words(self) -> str:
+        """What follows "the data change"."""
+        radii = sorted({float(one) for one in self.radii})
+        most = f"{radii[0]:g}" if len(radii) == 1 else f"{radii[0]:g} to {radii[-1]:g}"
+        return f"by at most {most} in every number"
 
     @property
     def is_exact(self) -> bool:

@@ -27,6 +27,7 @@ from dpaudit.cli.selftest import selftest
 from dpaudit.cli.sensitivity import sensitivity
 from dpaudit.cli.store import merge, resume, show_help, store
 from dpaudit.cli.verify import verify
+from dpaudit.cli.views import views
 
 app = typer.Typer(
     name="dpaudit",
@@ -44,6 +45,7 @@ _PANELS: dict[str, dict[str, Callable[..., int | None]]] = {
         "audit": audit,
         "replay": replay,
         "sensitivity": sensitivity,
+        "views": views,
         "canary": canary,
         "verify": verify,
     },

@@ -54,16 +54,17 @@ class Door(Enum):
     STREAM = "dpaudit audit --watch"
     REPLAY = "dpaudit replay"
     SENSITIVITY = "dpaudit sensitivity"
+    VIEWS = "dpaudit views"
 
 
 _ALL = frozenset(Door)
-_CLAIMED = _ALL - {Door.SENSITIVITY}  # a query claims nothing
+_CLAIMED = _ALL - {Door.SENSITIVITY, Door.VIEWS}  # nothing is claimed of a query, or a view
 _AUDITS = _CLAIMED - {Door.STREAM, Door.REPLAY}
 _OWN = _AUDITS - {Door.CLAIM}
 _RUN = _AUDITS - {Door.MARKER}  # of a run of tests these are the run's
 _CLAIMS = frozenset({Door.COMMAND, Door.CLAIM})
 _LINES = frozenset({Door.COMMAND, Door.FILE})
-_PROCESSES = frozenset({Door.COMMAND, Door.REPLAY, Door.SENSITIVITY})
+_PROCESSES = frozenset({Door.COMMAND, Door.REPLAY, Door.SENSITIVITY, Door.VIEWS})
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,233 @@
+"""Views as a certificate: the program, who sees which coordinates, what changes, and the brackets.
+
+`dpaudit.verification.views` checks it again, and nothing of this package is used for that. Doubles
+are written with as many digits as tell them apart, fractions as text ("1/3").
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaudit.affine.changes import Box, Change, Direction, L1Ball, L2Ball
+from dpaudit.affine.form import Form
+from dpaudit.affine.kinds import Matrix
+from dpaudit.affine.program import Block, Ids, Program, Term
+from dpaudit.affine.reading import forms_in
+from dpaudit.formats import stamped
+from dpaudit.refutation.certificate import FORMAT, VERSION
+
+if TYPE_CHECKING:
+    from dpaudit.affine.api import Views
+
+KIND = "views"
+# Of what is certified: rows of an observer, numbers of the file, and numbers that change at once.
+MOST_ROWS, MOST_NUMBERS, MOST_CHANGES = 300, 200_000, 60
+_MOST_WORK = 3_000_000  # numbers of all coordinates, each by as many columns as there are
+
+
+def certify_views(found: Views, *, reference: str | None = None) -> dict[str, Any] | None:
+    """Return a certificate of all views that are of a size to be checked; None if there is none.
+
+    Parameters
+    ----------
+    found
+        The views.
+    reference
+        Where the function is, ``module:name``.
+    """
+    program = found.recursion.program
+    views = [
+        _view(name, about, one.mu)
+        for (about, name), one in found.table.items()
+        if _is_small(one.ids, one.change)
+    ]
+    if not views or program.size * len(program.leaves("noise")) > _MOST_WORK:
+        return None
+    written = _Written(program)
+    if written.numbers > MOST_NUMBERS:
+        return None
+    instance = {
+        "mechanism": {"reference": reference},
+        "private": shape_of(found.recursion.private),
+        "matrices": written.matrices,
+        "blocks": written.blocks,
+        "output": _output(found),
+        "observers": [
+            {"name": name, "sees": found.named.get(name), "at": _integers(ids)}
+            for name, ids in found.observers.items()
+        ],
+        "changes": [{"name": name, **_change(one)} for name, one in found.changes.items()],
+        "views": views,
+    }
+    return _document(instance, found, reference)
+
+
+def _document(instance: dict[str, Any], found: Views, reference: str | None) -> dict[str, Any]:
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "claim": KIND,
+        "kind": KIND,
+        "source": reference or found.name,
+        "relation": "",
+        "parameters": {},
+        "quantities": {},
+        "assumptions": [],
+        "search": {},
+        "instance": instance,
+    }
+    return stamped("certificate", content)
+
+
+def _is_small(ids: Ids, change: Change) -> bool:
+    known = isinstance(change, Direction | L1Ball | L2Ball | Box)
+    return known and len(np.unique(ids)) <= MOST_ROWS and change.size <= MOST_CHANGES
+
+
+def _view(observer: str, about: str, mu: Any) -> dict[str, Any]:
+    ends = [one if math.isfinite(one) else "Infinity" for one in (mu.lower, mu.upper)]
+    return {"observer": observer, "about": about, "lower": ends[0], "upper": ends[1]}
+
+
+def _output(found: Views) -> list[int]:
+    ids = [one.ids.ravel() for one in forms_in(found.recursion.output)]
+    return _integers(np.concatenate(ids)) if ids else []
+
+
+def _integers(ids: NDArray[Any]) -> list[int]:
+    return [int(one) for one in ids.ravel()]
+
+
+# --- what changes ---------------------------------------------------------------------------------
+
+
+def _change(change: Change) -> dict[str, Any]:
+    """Return a change as the file has it: its kind, the places that change, and its size."""
+    at = _integers(change.places())
+    if isinstance(change, Direction):
+        return {"kind": "direction", "at": at, "by": [_exact(change.vector[one]) for one in at]}
+    if isinstance(change, Box):
+        radii = [_exact(one) for one in change.radii if one]
+        return {"kind": "box", "at": at, "by": radii}
+    radius = getattr(change, "radius", Fraction(0))
+    kind = "l1" if isinstance(change, L1Ball) else "l2"
+    return {"kind": kind, "at": at, "by": [_exact(radius)]}
+
+
+def _exact(value: Any) -> float | str:
+    """Return a number that is read back without error: a double, or else a fraction as text.
+
+    Examples
+    --------
+    >>> _exact(0.1), _exact(Fraction(1, 3)), _exact(Fraction(1, 2))
+    (0.1, '1/3', 0.5)
+    """
+    exact = Fraction(value) if isinstance(value, float | int | Fraction) else Fraction(str(value))
+    near = float(exact)
+    return near if Fraction(near) == exact else str(exact)
+
+
+# --- the program ----------------------------------------------------------------------------------
+
+
+class _Written:
+    """A program as the file has it; equal matrices are written once."""
+
+    def __init__(self, program: Program) -> None:
+        self.matrices = list[dict[str, Any]]()
+        self._places = dict[tuple[Any, ...], int]()
+        self.numbers = 0
+        self.blocks = [self._block(one) for one in program.blocks]
+
+    def _block(self, block: Block) -> dict[str, Any]:
+        if block.kind != "sum":
+            return {block.kind: block.size}
+        return {"sum": [self._term(one) for one in block.terms]}
+
+    def _term(self, term: Term) -> dict[str, Any]:
+        self.numbers += len(term.ids)
+        written: dict[str, Any] = {"of": _integers(term.ids)}
+        if term.matrix is not None:
+            return written | {"matrix": self._matrix(term.matrix)}
+        if term.numbers is not None:
+            self.numbers += len(term.numbers)
+            word = "over" if term.divides else "times"
+            written[word] = [_exact(one) for one in term.numbers.tolist()]
+        return written
+
+    def _matrix(self, matrix: Matrix) -> int:
+        entries = (matrix.at_row.tobytes(), matrix.at_column.tobytes(), *matrix.numbers.tolist())
+        key = (matrix.rows, matrix.columns, *entries)
+        place = self._places.setdefault(key, len(self.matrices))
+        if place == len(self.matrices):
+            self.numbers += len(matrix.numbers)
+            self.matrices.append(
+                {
+                    "rows": matrix.rows,
+                    "columns": matrix.columns,
+                    "at_row": _integers(matrix.at_row),
+                    "at_column": _integers(matrix.at_column),
+                    "numbers": [_exact(one) for one in matrix.numbers.tolist()],
+                }
+            )
+        return place
+
+
+# --- shapes ---------------------------------------------------------------------------------------
+
+
+def shape_of(value: Any) -> dict[str, Any] | None:
+    """Return the shape of private data as plain JSON; None where they are of another class.
+
+    Examples
+    --------
+    >>> shape_of({"a": np.zeros((2, 3)), "b": [1.0]})
+    {'dict': [['a', {'array': [2, 3]}], ['b', {'list': [{'array': []}]}]]}
+    """
+    if isinstance(value, Form | np.ndarray | np.generic | int | float):
+        return {"array": list(np.shape(value) if not isinstance(value, Form) else value.shape)}
+    if type(value) is dict and all(isinstance(key, str | int) for key in value):
+        return _of_parts("dict", [[key, shape_of(one)] for key, one in value.items()])
+    if type(value) in (list, tuple):
+        return _of_parts(type(value).__name__, [[None, shape_of(one)] for one in value])
+    return None
+
+
+def _of_parts(kind: str, parts: list[list[Any]]) -> dict[str, Any] | None:
+    if any(shape is None for _, shape in parts):
+        return None
+    return {kind: parts if kind == "dict" else [shape for _, shape in parts]}
+
+
+def zeros_of(shape: Mapping[str, Any]) -> Any:
+    """Return private data of a shape, all zeros.
+
+    Examples
+    --------
+    >>> zeros_of({"dict": [["a", {"array": [2]}], ["b", {"list": [{"array": []}]}]]})
+    {'a': array([0., 0.]), 'b': [0.0]}
+    """
+    ((kind, content),) = shape.items()
+    if kind == "array":
+        return np.zeros(content) if content else 0.0
+    if kind == "dict":
+        return {key: zeros_of(one) for key, one in content}
+    parts = [zeros_of(one) for one in content]
+    return tuple(parts) if kind == "tuple" else parts
+
+
+def named_observers(given: Mapping[Any, Any] | None, names: Iterable[str]) -> dict[str, list[str]]:
+    """Return whom each observer is made of, of those that are no functions of the output."""
+    if given is None:
+        return {name: [name] for name in names}
+    listed = {str(name): seen for name, seen in given.items() if not callable(seen)}
+    return {
+        name: [str(one) for one in (seen if isinstance(seen, list | tuple) else [seen])]
+        for name, seen in listed.items()
+    }

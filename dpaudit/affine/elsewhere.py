@@ -1,0 +1,121 @@
+"""``dpaudit.views`` of somebody's code in a process of its own: plain JSON comes back."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
+from typing import Any
+
+import numpy as np
+
+from dpaudit._references import load_reference
+from dpaudit.affine.api import views
+from dpaudit.affine.certificate import certify_views, zeros_of
+from dpaudit.affine.form import NotAffine
+from dpaudit.affine.kinds import DOUBLES
+from dpaudit.affine.observers import find_observers
+from dpaudit.affine.reading import forms_in, read_recursion
+from dpaudit.affine.report import ViewsReport
+from dpaudit.execution.pool import Crew
+from dpaudit.laws.isolated import Isolation, named
+
+
+def report_elsewhere(
+    reference: str, shape: Mapping[str, Any], isolation: Isolation, **given: Any
+) -> ViewsReport:
+    """Return what every observer learns from a function that runs elsewhere.
+
+    Parameters
+    ----------
+    reference
+        The function, ``module:name``.
+    shape
+        Of the private data, as `dpaudit.affine.certificate.shape_of` has it.
+    isolation
+        Whether it runs in a process of its own, and what that may take.
+    given
+        As `dpaudit.views` takes it.
+
+    Raises
+    ------
+    NotAffine
+        The function is not linear.
+    MechanismError, InvalidArgument
+        It cannot be run, or an argument is refused.
+    """
+    found = _called(_report, isolation, reference, shape, given)
+    return ViewsReport.from_document(found["report"], found["certificate"])
+
+
+def reread(
+    function: Callable[..., Any] | str, shape: Mapping[str, Any], isolation: Isolation
+) -> dict[str, Any]:
+    """Return what a function does now, to be compared with a certificate.
+
+    Returns
+    -------
+    dict
+        ``data`` and ``noise``: how many private numbers and normals there are; ``output``: the
+        coefficients of all that is returned, normals first; ``observers``: by the names that
+        they have by default, the rows that each sees.
+
+    Raises
+    ------
+    NotAffine, MechanismError, InvalidArgument
+        As of `report_elsewhere`.
+    """
+    if isinstance(function, str):
+        return _called(_reread, isolation, function, shape)
+    return _read_again(function, shape)
+
+
+def _called(function: Callable[..., str], isolation: Isolation, *given: Any) -> dict[str, Any]:
+    """Return what a function gives elsewhere, or refuse what was refused there."""
+    if isolation.in_process:
+        found = json.loads(function(*given))
+    else:
+        with named(given[0]), Crew(isolation.limits) as crew:
+            found = json.loads(crew.call(function, *given))
+    if "refused" in found:
+        raise NotAffine(*found["refused"])
+    return dict(found)
+
+
+def _answered(made: Callable[[], dict[str, Any]]) -> str:
+    """Return what is made, or which line is not linear; standard output is for results."""
+    try:
+        with redirect_stdout(sys.stderr):
+            return json.dumps(made())
+    except NotAffine as error:
+        return json.dumps({"refused": [error.place, error.reason]})
+
+
+def _report(reference: str, shape: Mapping[str, Any], given: Mapping[str, Any]) -> str:
+    def made() -> dict[str, Any]:
+        function = load_reference("function", reference)
+        found = views(function, private=zeros_of(shape), **given)
+        certificate = certify_views(found, reference=reference)
+        return {"report": found.document(), "certificate": certificate}
+
+    return _answered(made)
+
+
+def _reread(reference: str, shape: Mapping[str, Any]) -> str:
+    return _answered(lambda: _read_again(load_reference("function", reference), shape))
+
+
+def _read_again(function: Callable[..., Any], shape: Mapping[str, Any]) -> dict[str, Any]:
+    found = read_recursion(function, zeros_of(shape))
+    forms = forms_in(found.output)
+    ids = np.concatenate([np.zeros(0, dtype=np.int64), *(one.ids.ravel() for one in forms)])
+    program, seen = found.program, find_observers(found.output)
+    return {
+        "data": len(program.leaves("data")),
+        "noise": len(program.leaves("noise")),
+        "output": program.coefficients(DOUBLES, ids).tolist(),
+        "observers": {
+            name: program.coefficients(DOUBLES, one).tolist() for name, one in seen.items()
+        },
+    }
