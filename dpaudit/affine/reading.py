@@ -20,6 +20,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from dpaudit.affine.constructors import own_constructors
+from dpaudit.affine.covariance import read_parameters
 from dpaudit.affine.form import Form, NotAffine, Tracing
 from dpaudit.affine.functions import LINEAR
 from dpaudit.affine.kinds import DOUBLES, SIZES
@@ -32,6 +33,7 @@ from dpaudit.freezing.tracked import Call
 Function = Callable[[Any, Any], Any]
 RUNS = 200
 _ENOUGH = 20_000_000  # coordinates of all runs that are compared, beyond which there are fewer
+CORRELATED = "multivariate_normal"
 _FEWEST, _TOLERANCE = 3, 1e-9
 _DECADES = (-2, 1), (1, 4), (4, 9)  # of private data, in turn
 
@@ -72,25 +74,31 @@ class _State(recorder.State):
 
     def form(self, call: Call, location: Any, scale: Any) -> Any:
         """Return what a call draws, as forms."""
-        self.formed.add(call.index)
-        _require_normal(self.tracing, call)
-        draw = recorder.frozen(self, call.kind, call.shape, call.key)
-        size = int(np.prod(call.shape, dtype=np.int64))
-        ids = self.tracing.program.add_leaf("noise", size)
-        self.places += [call.place] * size
-        normals = Form(self.tracing, ids.reshape(call.shape), np.asarray(draw, dtype=float))
+        if call.kind != "normal":
+            self.formed.add(call.index)
+            raise self.tracing.refuse(f"noise of {call.name} is not Gaussian", call.place)
+        normals = self._normals(call, call.shape)
         return normals * np.asarray(scale, dtype=float) + np.asarray(location, dtype=float)
 
     def form_other(self, call: Call, draw: Any, given: dict[str, Any]) -> Any:
-        """Refuse any other draw."""
-        raise self.tracing.refuse(f"a draw of {call.name} is not Gaussian noise", call.place)
+        """Return noise of a covariance, as forms; refuse any other draw."""
+        if call.kind != CORRELATED:
+            raise self.tracing.refuse(f"a draw of {call.name} is not Gaussian noise", call.place)
+        try:
+            noise = read_parameters(given)
+        except ValueError as error:
+            raise self.tracing.refuse(str(error), call.place) from None
+        return noise.of(self._normals(call, noise.shape))
 
-
-def _require_normal(tracing: Tracing, call: Call) -> None:
-    if call.kind != "normal":
-        raise tracing.refuse(f"noise of {call.name} is not Gaussian", call.place)
-    if call.key.startswith("seed ") or call.parameters.get("by"):
-        raise tracing.refuse("a generator of a fixed seed draws no noise", call.place)
+    def _normals(self, call: Call, shape: tuple[int, ...]) -> Form:
+        self.formed.add(call.index)
+        if call.key.startswith("seed ") or call.parameters.get("by"):
+            raise self.tracing.refuse("a generator of a fixed seed draws no noise", call.place)
+        draw = recorder.frozen(self, "normal", shape, call.key)
+        size = int(np.prod(shape, dtype=np.int64))
+        ids = self.tracing.program.add_leaf("noise", size)
+        self.places += [call.place] * size
+        return Form(self.tracing, ids.reshape(shape), np.asarray(draw, dtype=float))
 
 
 class _PlainState(recorder.State):
@@ -106,6 +114,15 @@ class _PlainState(recorder.State):
         self.drawn.append(draw.ravel())
         value = np.asarray(location + scale * draw, dtype=float)
         return value if value.ndim else float(value)
+
+    def form_other(self, call: Call, draw: Any, given: dict[str, Any]) -> Any:
+        """Return noise of a covariance by the normals that forms have too."""
+        if call.kind != CORRELATED:
+            return super().form_other(call, draw, given)
+        noise = read_parameters(given)
+        normals = np.asarray(recorder.frozen(self, "normal", noise.shape, call.key), dtype=float)
+        self.drawn.append(normals.ravel())
+        return noise.of(normals)
 
 
 def read_recursion(function: Function, private: Any, *, seed: int = 0) -> Recursion:

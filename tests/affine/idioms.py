@@ -89,6 +89,11 @@ def noise_of_a_covariance(x, rng):
     return x + np.linalg.cholesky(MATRIX) @ rng.standard_normal(4)
 
 
+def correlated_noise(x, rng):
+    one = x + rng.multivariate_normal(np.zeros(4), MATRIX + np.eye(4))
+    return one, rng.multivariate_normal(mean=MATRIX @ x, cov=np.diag([1.0, 4.0, 9.0, 1.0]), size=3)
+
+
 def a_matrix_times(x, rng):
     return MATRIX @ x + rng.standard_normal(4), x @ MATRIX + rng.standard_normal(4)
 

@@ -31,6 +31,11 @@ class Impulse:
             size = np.broadcast(loc, scale).shape or None
         return loc + scale * self.standard_normal(size)
 
+    def multivariate_normal(self, mean, cov, size=()):
+        values, vectors = np.linalg.eigh(cov)
+        normals = self.standard_normal((*np.atleast_1d(size).astype(int), len(mean)))
+        return mean + normals @ (vectors * np.sqrt(values)).T
+
 
 def flat(seen):
     """Return all numbers of an output, in one fixed order."""

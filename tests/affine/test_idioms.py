@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import dpaudit
+from dpaudit.affine.form import NotAffine
 from tests.affine import oracle
 from tests.affine.idioms import IDIOMS, WEIGHTS
 
@@ -20,3 +21,31 @@ def test_an_idiom_has_the_mu_of_the_oracle(name, capsys):
         function, private=np.zeros(4), observers={"all": everything}, change=WEIGHTS
     ).mu("all")
     assert [found.lower, found.upper] == pytest.approx([expected] * 2, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (lambda x, rng: x + rng.multivariate_normal(x, np.ones((2, 2))), "full rank"),
+        (lambda x, rng: x + rng.multivariate_normal(x, [[1, 0.5], [0, 1]]), "not symmetric"),
+        (lambda x, rng: x + rng.multivariate_normal(x, np.diag(x)), "decide the covariance"),
+        (
+            lambda x, rng: x + np.random.default_rng(1).multivariate_normal([0, 0], np.eye(2)),
+            "fixed seed",
+        ),
+    ],
+)
+def test_noise_of_a_covariance_that_tells_nothing_is_refused(function, reason):
+    with pytest.raises(NotAffine, match=reason):
+        dpaudit.views(function, private=np.zeros(2))
+
+
+def test_a_release_of_correlated_outputs_has_the_mu_of_its_covariance():
+    covariance, move = np.array([[4.0, 2.0], [2.0, 5.0]]), np.array([1.0, 1.0])
+
+    def release(x, rng):
+        return x * move + rng.multivariate_normal([0.0, 0.0], covariance)
+
+    expected = np.sqrt(move @ np.linalg.solve(covariance, move))
+    found = dpaudit.views(release, private=0.0).mu("output")
+    assert [found.lower, found.upper] == pytest.approx([expected] * 2, rel=1e-12)

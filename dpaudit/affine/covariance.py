@@ -1,0 +1,73 @@
+"""Gaussian noise of a given covariance: normals times a factor of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaudit.affine.form import Form
+
+_PARAMETERS = ("mean", "cov", "size")
+_CLOSE, _LEAST = 1e-9, 1e-10  # relative to the largest entry, and to the largest eigenvalue
+
+
+@dataclass(frozen=True, eq=False)
+class Correlated:
+    """What ``multivariate_normal`` draws: ``mean + normals @ factor.T``.
+
+    Parameters
+    ----------
+    mean
+        An array of d numbers, or a form.
+    factor
+        A lower triangular F with ``F F' = covariance``, shape ``(d, d)``.
+    shape
+        Of the normals, whose last axis has d.
+    """
+
+    mean: Any
+    factor: NDArray[np.float64]
+    shape: tuple[int, ...]
+
+    def of(self, normals: Any) -> Any:
+        """Return the draws that normals lead to."""
+        return normals @ self.factor.T + self.mean
+
+
+def read_parameters(given: dict[str, Any]) -> Correlated:
+    """Return what a call is given, by its arguments' names or positions.
+
+    Raises
+    ------
+    ValueError
+        The covariance is decided by data or noise, or it is none of full rank.
+
+    Examples
+    --------
+    >>> read_parameters({"0": [0.0, 0.0], "1": [[4.0, 0.0], [0.0, 1.0]], "size": 3}).shape
+    (3, 2)
+    """
+    named = {_PARAMETERS[int(key)] if key in "012" else key: one for key, one in given.items()}
+    mean, covariance, size = (named.get(name) for name in _PARAMETERS)
+    if isinstance(covariance, Form):
+        if not covariance.is_public:
+            raise ValueError("data or noise decide the covariance of noise")
+        covariance = covariance.value
+    factor = _factor(np.array(covariance, dtype=float))
+    rows = () if size is None else tuple(map(int, np.atleast_1d(size)))
+    where = mean if isinstance(mean, Form) else np.array(mean, dtype=float)
+    return Correlated(where, factor, (*rows, len(factor)))
+
+
+def _factor(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+    if covariance.ndim != 2 or len(covariance) != len(covariance.T):
+        raise ValueError("the covariance of noise is no square matrix")
+    if np.abs(covariance - covariance.T).max() > _CLOSE * np.abs(covariance).max():
+        raise ValueError("the covariance of noise is not symmetric")
+    values = np.linalg.eigvalsh(covariance)
+    if not values[0] > _LEAST * values[-1]:
+        raise ValueError("the covariance of noise has no full rank: draw its normals one by one")
+    return np.asarray(np.linalg.cholesky(covariance))
