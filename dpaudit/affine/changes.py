@@ -19,10 +19,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import reduce
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -238,9 +237,8 @@ class Box(Change):
     def largest(self, gram: arb_mat) -> Bracket:
         """Return the largest of the corners, or two ends of it."""
         if self.is_exact:
-            corners = [(1, *signs) for signs in product((1, -1), repeat=self.size - 1)]
-            found = [_at_corner(gram, one) for one in corners]
-            return _root(_largest(found), _largest(found))
+            most = _largest(_corner_values(unpacked(gram).tolist()))
+            return _root(most, most)
         low = _at_corner(gram, _best_corner(unpacked(gram).astype(np.float64)))
         entries = sum((abs(one) for one in gram.entries()), arb(0))
         around = arb(L2Ball(range(self.size)).largest(gram).upper) ** 2 * self.size
@@ -282,6 +280,22 @@ def _round_down(value: arb) -> float:
     """Return the largest double, or the next, that is not above a ball."""
     near = float(value)
     return near if arb(near) <= value else math.nextafter(near, -math.inf)
+
+
+def _corner_values(gram: list[list[arb]]) -> Iterator[arb]:
+    """Yield ``z'Mz`` at every corner with a last sign of 1, one sign turned from each to the next.
+
+    Turning z_j adds ``4 (M_jj - z_j (Mz)_j)``, and takes ``2 z_j M_ij`` from each ``(Mz)_i``.
+    """
+    signs, product = [1] * len(gram), [sum(row, arb(0)) for row in gram]
+    value = sum(product, arb(0))
+    yield value
+    for step in range(1, 2 ** (len(gram) - 1)):
+        j = (step & -step).bit_length() - 1  # Gray's code
+        value = value + 4 * (gram[j][j] - signs[j] * product[j])
+        product = [one - 2 * signs[j] * row[j] for one, row in zip(product, gram, strict=True)]
+        signs[j] = -signs[j]
+        yield value
 
 
 def _at_corner(gram: arb_mat, signs: Sequence[int]) -> arb:

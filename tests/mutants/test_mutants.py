@@ -165,6 +165,7 @@ def test_what_fails_without_the_fault_hides_no_killer(anyway):
     assert alone is None
 
 
+@pytest.mark.slow
 def test_a_survivor_of_the_fast_tests_meets_slow_ones_of_the_nearest_files():
     fault = faults()[0]
     stages = list(Runner([], None, reach(), {})._stages(fault, fault.place(sources())))

@@ -15,7 +15,7 @@ STANDING = ("hu2019-lemma2", "zhang2018-section62", "huang2020-theorem4", "table
 @pytest.mark.parametrize(
     ("count", "seed", "which"),
     [
-        (150, 1, "quick"),
+        (75, 1, "quick"),
         pytest.param(10_000, 2, "all", marks=pytest.mark.slow),
         pytest.param(40, 3, "apart", marks=pytest.mark.slow),
     ],
