@@ -83,7 +83,10 @@ class _State(recorder.State):
     def form_other(self, call: Call, draw: Any, given: dict[str, Any]) -> Any:
         """Return noise of a covariance, as forms; refuse any other draw."""
         if call.kind != CORRELATED:
-            raise self.tracing.refuse(f"a draw of {call.name} is not Gaussian noise", call.place)
+            reason = (
+                f"a draw of {call.name} is not Gaussian noise; if it is public, draw it outside"
+            )
+            raise self.tracing.refuse(reason, call.place)
         try:
             noise = read_parameters(given)
         except ValueError as error:

@@ -105,12 +105,14 @@ def section(name: str) -> str:
 def preamble(module: ModuleType) -> str:
     """Return the imports of a module, and the public constants that its functions use."""
     source = inspect.getsource(module)
-    found = ""
+    imports, constants = "", ""
     for one in ast.parse(source).body:
-        names = {target.id for target in getattr(one, "targets", ())}
-        if isinstance(one, ast.Import | ast.ImportFrom) or names - STATED:
-            found += f"{ast.get_source_segment(source, one)}\n"
-    return found
+        line = f"{ast.get_source_segment(source, one)}\n"
+        if isinstance(one, ast.Import | ast.ImportFrom):
+            imports += "\n" * (bool(imports)) + line
+        elif {target.id for target in getattr(one, "targets", ())} - STATED:
+            constants += line
+    return imports + "\n" * bool(constants) + constants
 
 
 def page() -> str:
