@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from dpaudit.accounting.sharing import one_budget, one_sample
     from dpaudit.accounts.account import account
     from dpaudit.affine.api import views
+    from dpaudit.affine.inputs import AdaptiveInputs
     from dpaudit.affine.messages import Message
     from dpaudit.auditing.api import audit
     from dpaudit.auditing.canaries import audit_scores
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from dpaudit.verification.judge import verify_file as verify
 
 _HOME = {
+    "AdaptiveInputs": "affine.inputs",
     "AllocatedGaussian": "accounting.events",
     "ApproximateDP": "guarantees.kinds",
     "ApproximateRelease": "accounting.events",
@@ -144,6 +146,7 @@ _HOME = {
 }
 
 __all__ = [
+    "AdaptiveInputs",
     "AllocatedGaussian",
     "ApproximateDP",
     "ApproximateRelease",

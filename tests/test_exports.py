@@ -153,6 +153,7 @@ def canaries():
 
 
 USES = {
+    "AdaptiveInputs": lambda: dpaudit.AdaptiveInputs(steps=2, patterns=[[1, 0]]).most == 2,
     "AllocatedGaussian": lambda: (
         dpaudit.AllocatedGaussian(batches=2, noise_multiplier=1.0).count == 1
     ),

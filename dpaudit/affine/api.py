@@ -19,11 +19,14 @@ from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.affine.certificate import certify_views, named_observers
 from dpaudit.affine.changes import Box, Change, Direction, L1Ball, L2Ball
 from dpaudit.affine.form import Form
-from dpaudit.affine.messages import items_of
+from dpaudit.affine.inputs import AdaptiveInputs
+from dpaudit.affine.knowledge import AdaptiveView
+from dpaudit.affine.messages import items_of, parts_of
 from dpaudit.affine.observers import Seen, find_observers
 from dpaudit.affine.program import Ids
 from dpaudit.affine.reading import Function, Recursion, ids_of, read_recursion
 from dpaudit.affine.report import Finding, ViewsReport
+from dpaudit.affine.rounds import Rounds
 from dpaudit.affine.view import View, delta_of, epsilon_of
 from dpaudit.drawing import Grid
 from dpaudit.errors import InvalidArgument, Shown
@@ -66,10 +69,16 @@ class Views:
     def table(self) -> dict[tuple[str, str], View]:
         """The views, by whose data change and who looks."""
         return {
-            (about, name): View(self.recursion.program, ids, change)
+            (about, name): self._view(ids, change)
             for about, change in self.changes.items()
             for name, ids in self.observers.items()
         }
+
+    def _view(self, ids: Ids, change: Change) -> View:
+        program, calls = self.recursion.program, self.recursion.calls
+        if not calls:
+            return View(program, ids, change)
+        return AdaptiveView(program, ids, change, calls)
 
     def view(self, observer: str | int, about: str | int | None = None) -> View:
         """Return what an observer learns about a part of the private data; of the only one."""
@@ -128,11 +137,14 @@ class Views:
     def report(self) -> ViewsReport:
         """All that is found, as plain values: text, pictures, files, and a certificate."""
         findings = [
-            Finding(about, name, one.mu, one.proof) for (about, name), one in self.table.items()
+            Finding(about, name, one.mu, one.proof, isinstance(one, AdaptiveView) and one.is_upper)
+            for (about, name), one in self.table.items()
         ]
-        (change,) = {one.words for one in self.changes.values()} or {"is none"}
-        compared = self.recursion.compared
-        return ViewsReport(self.name, findings, change, compared, certify_views(self))
+        change = "; or ".join(dict.fromkeys(one.words for one in self.changes.values()))
+        compared, is_adaptive = self.recursion.compared, bool(self.recursion.calls)
+        return ViewsReport(
+            self.name, findings, change or "is none", compared, certify_views(self), is_adaptive
+        )
 
     def __str__(self) -> str:
         return self.report.text()
@@ -251,7 +263,12 @@ def views(
             raise InvalidArgument(
                 "about", [name for name, _ in parts], "names that differ as texts"
             )
-        changes = {name: ball(_places(recursion, name, part), radius) for name, part in parts}
+        changes = {
+            name: _rounds(recursion, part)
+            if isinstance(part, AdaptiveInputs)
+            else ball(_places(recursion, name, part), radius)
+            for name, part in parts
+        }
     seen = find_observers(recursion.output, observers)
     name = str(getattr(function, "__name__", type(function).__name__))
     return Views(recursion, seen, changes, name, named_observers(observers, seen))
@@ -261,6 +278,8 @@ def _direction(recursion: Recursion, change: Any) -> Change:
     """Return a change of the shapes of the private data."""
     if isinstance(change, Change):
         return change
+    if recursion.calls:
+        raise InvalidArgument("change", change, "none beside adaptive inputs: name whose data")
     return Direction(list(_numbers_like(recursion.private, change)))
 
 
@@ -288,6 +307,8 @@ def _parts(private: Any, about: Mapping[str, Any] | None) -> list[tuple[str, Any
         return [(str(name), _part(private, of)) for name, of in about.items()]
     if isinstance(private, dict):
         return [(str(key), part) for key, part in private.items()]
+    if isinstance(private, AdaptiveInputs):
+        return [("record", private)]
     if isinstance(private, list | tuple) or private.ndim:
         return [(str(n), part) for n, part in enumerate(private)]
     return [("private", private)]
@@ -302,10 +323,22 @@ def _part(private: Any, of: Any) -> Any:
         raise InvalidArgument("about", of, "a key or an index of the private data") from None
 
 
+def _rounds(recursion: Recursion, inputs: AdaptiveInputs) -> Rounds:
+    """Return what one record changes of adaptive inputs."""
+    data = recursion.program.leaves("data")
+    number = _inputs_in(recursion.private).index(inputs)
+    mine = [one for one in recursion.calls if one.part == number]
+    return Rounds(inputs, {one.step: np.searchsorted(data, one.ids) for one in mine})
+
+
+def _inputs_in(value: Any) -> list[AdaptiveInputs]:
+    return [one for one in parts_of(value) if isinstance(one, AdaptiveInputs)]
+
+
 def _places(recursion: Recursion, name: str, part: Any) -> Ids:
     """Return which of the private numbers a part of them holds."""
-    ids = ids_of(part)
     data = recursion.program.leaves("data")
+    ids = data[:0] if _inputs_in(part) else ids_of(part)
     if not len(ids) or not np.isin(ids, data).all():
         raise InvalidArgument("about", name, "a part of the private data, with at least one number")
     return np.searchsorted(data, np.unique(ids))

@@ -112,7 +112,7 @@ class Direction(Change):
 
     def largest(self, gram: arb_mat) -> Bracket:
         """Return the mu of the change."""
-        return _root(gram[0, 0], gram[0, 0])
+        return root_between(gram[0, 0], gram[0, 0])
 
 
 class _Ball(Change):
@@ -150,7 +150,7 @@ class _Ball(Change):
 
     def _scaled(self, lower: arb, upper: arb) -> Bracket:
         radius = arb(fmpq(self.radius.numerator, self.radius.denominator))
-        return _root(lower * radius**2, upper * radius**2)
+        return root_between(lower * radius**2, upper * radius**2)
 
 
 class L2Ball(_Ball):
@@ -238,11 +238,11 @@ class Box(Change):
         """Return the largest of the corners, or two ends of it."""
         if self.is_exact:
             most = _largest(_corner_values(unpacked(gram).tolist()))
-            return _root(most, most)
+            return root_between(most, most)
         low = _at_corner(gram, _best_corner(unpacked(gram).astype(np.float64)))
         entries = sum((abs(one) for one in gram.entries()), arb(0))
         around = arb(L2Ball(range(self.size)).largest(gram).upper) ** 2 * self.size
-        return _root(low, entries.min(around))
+        return root_between(low, entries.min(around))
 
 
 def exact_number(name: str, value: Any) -> Fraction:
@@ -268,7 +268,7 @@ def _others(row: NDArray[Any], at: int) -> arb:
     return sum((abs(one) for n, one in enumerate(row) if n != at), arb(0))
 
 
-def _root(lower: arb, upper: arb) -> Bracket:
+def root_between(lower: arb, upper: arb) -> Bracket:
     """Return the root of a number between two ends, rounded outwards."""
     low, high = arb(max(float(lower.lower()), 0.0)).sqrt(), upper.upper().sqrt().upper()
     if lower > 0:

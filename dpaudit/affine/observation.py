@@ -33,7 +33,7 @@ from dpaudit.errors import ConvergenceError
 from dpaudit.reals import precision
 
 PRIMES = draw_primes(8)
-_ENOUGH = 3  # primes, of those that divide no divisor of a program
+ENOUGH = 3  # primes, of those that divide no divisor of a program
 
 
 @dataclass(eq=False)
@@ -123,7 +123,7 @@ class Observation:
             with contextlib.suppress(ZeroDivisionError):
                 self._residues(prime)
                 found.append(prime)
-            if len(found) == _ENOUGH:
+            if len(found) == ENOUGH:
                 return tuple(found)
         raise ConvergenceError(f"ranks: of the primes {PRIMES} too many divide what is divided by")
 

@@ -10,6 +10,7 @@ is caught.
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,14 @@ from dpaudit.affine.constructors import own_constructors
 from dpaudit.affine.covariance import read_parameters
 from dpaudit.affine.form import Form, NotAffine, Tracing
 from dpaudit.affine.functions import LINEAR
+from dpaudit.affine.inputs import (
+    AdaptiveInputs,
+    InputCall,
+    PlainCall,
+    PlainSource,
+    SymbolicSource,
+    numbers_in,
+)
 from dpaudit.affine.kinds import DOUBLES, SIZES
 from dpaudit.affine.messages import is_constant, is_number, map_parts, outline, parts_of
 from dpaudit.affine.program import NOWHERE, Ids, Program
@@ -54,6 +63,8 @@ class Recursion:
         How many runs on plain numbers it was compared with.
     places
         The line of each normal, shape ``(K,)``.
+    calls
+        The adaptive inputs that it took, in order.
     """
 
     program: Program
@@ -61,6 +72,7 @@ class Recursion:
     output: Any
     compared: int
     places: tuple[str, ...]
+    calls: tuple[InputCall, ...] = ()
 
 
 class _State(recorder.State):
@@ -71,6 +83,7 @@ class _State(recorder.State):
         self.tracing = tracing
         self.formed = set[int]()
         self.places = list[str]()
+        self.calls = list[InputCall]()
 
     def form(self, call: Call, location: Any, scale: Any) -> Any:
         """Return what a call draws, as forms."""
@@ -157,10 +170,12 @@ def read_recursion(function: Function, private: Any, *, seed: int = 0) -> Recurs
     with patching.patched(function):
         state, given = _trace(tracing, function, private, seed)
         output = _forms_of_output(tracing, state.run.value, _place_of(function))
-        compared = _compare(function, _Traced(tracing.program, given, output), private, seed)
+        traced = _Traced(tracing.program, given, output, tuple(state.calls))
+        compared = _compare(function, traced, private, seed)
     if compared.reason is not None:
         raise NotAffine(_place_of(function), compared.reason)
-    return Recursion(tracing.program, given, output, compared.runs, tuple(state.places))
+    places = tuple(state.places)
+    return Recursion(tracing.program, given, output, compared.runs, places, traced.calls)
 
 
 def _place_of(function: Function) -> str:
@@ -171,7 +186,7 @@ def _place_of(function: Function) -> str:
 
 def _trace(tracing: Tracing, function: Function, private: Any, seed: int) -> tuple[_State, Any]:
     state = _State(tracing, seed)
-    given = _private_forms(tracing, private)
+    given = _private_forms(tracing, private, state.calls)
     with own_constructors(tracing, function):
         recorder.record(state, function, given, primitives.generator())
     run = state.run
@@ -188,8 +203,12 @@ def _trace(tracing: Tracing, function: Function, private: Any, seed: int) -> tup
     return state, given
 
 
-def _private_forms(tracing: Tracing, private: Any) -> Any:
-    def form_of(value: Any) -> Form:
+def _private_forms(tracing: Tracing, private: Any, calls: list[InputCall]) -> Any:
+    parts = itertools.count()
+
+    def form_of(value: Any) -> Any:
+        if isinstance(value, AdaptiveInputs):
+            return value.with_source(SymbolicSource(tracing, value, next(parts), calls))
         numbers = np.asarray(value)
         if numbers.dtype.kind not in "iufb" or not np.isfinite(numbers).all():
             raise InvalidArgument(
@@ -251,6 +270,17 @@ class _Traced:
     program: Program
     private: Any
     output: Any
+    calls: tuple[InputCall, ...]
+
+    @property
+    def rounds(self) -> list[tuple[int, int]]:
+        """Part and round of each adaptive input."""
+        return [(one.part, one.step) for one in self.calls]
+
+    @property
+    def seen(self) -> Any:
+        """All whose numbers are compared: outputs, and what inputs may depend on."""
+        return [self.output, [one.arguments for one in self.calls]]
 
 
 @dataclass(frozen=True)
@@ -275,7 +305,9 @@ def _compare(function: Function, traced: _Traced, private: Any, seed: int) -> _C
             return _Comparison(count, "it fails on plain arrays")
         if len(run.noise) != len(traced.program.leaves("noise")):
             return _Comparison(count, "it draws another number of normals on plain arrays")
-        if run.outline != outline(traced.output):
+        if run.rounds != traced.rounds or len(run.data) != len(traced.program.leaves("data")):
+            return _Comparison(count, "it asks for other inputs on plain arrays")
+        if run.outline != outline(traced.seen):
             return _Comparison(count, _OTHERWISE)
         runs.append(run)
     return _Comparison(count, None if _are_alike(traced, runs) else _UNLIKE)
@@ -287,7 +319,7 @@ def _are_alike(traced: _Traced, runs: list[_PlainRun]) -> bool:
     Each number of each run within rounding of the summands that it is made of, so that no large
     number hides what becomes of a small one.
     """
-    ids = np.concatenate([_NONE, *(one.ids.ravel() for one in forms_in(traced.output))])
+    ids = np.concatenate([_NONE, *(one.ids.ravel() for one in forms_in(traced.seen))])
     if any(one.output.shape != ids.shape for one in runs):
         return False
     data, noise, outputs = (
@@ -303,11 +335,15 @@ def _are_alike(traced: _Traced, runs: list[_PlainRun]) -> bool:
 
 @dataclass(frozen=True)
 class _PlainRun:
-    """Private data, draws and output of a run on plain numbers, each in a row; what it returns."""
+    """A run on plain numbers: private data with inputs, draws, and all that is compared, in rows.
+
+    ``rounds`` are part and round of each adaptive input, ``outline`` what it returns and asks.
+    """
 
     data: NDArray[np.float64]
     noise: NDArray[np.float64]
     output: NDArray[np.float64]
+    rounds: list[tuple[int, int]]
     outline: Any
 
 
@@ -315,9 +351,12 @@ def _run_plainly(
     function: Function, private: Any, rng: Generator, decades: tuple[int, int]
 ) -> _PlainRun | None:
     """Return a run on plain numbers of other private data, of a size; None if it fails."""
-    scale = 10.0 ** rng.uniform(*decades)
+    spread = 10.0 ** rng.uniform(*decades), int(rng.integers(2**31))
+    scale, parts, calls = spread[0], itertools.count(), list[PlainCall]()
 
     def drawn(value: Any) -> Any:
+        if isinstance(value, AdaptiveInputs):
+            return value.with_source(PlainSource(value, next(parts), spread, calls))
         found = scale * rng.standard_normal(np.shape(value))
         return found if np.ndim(found) else float(found)
 
@@ -326,10 +365,7 @@ def _run_plainly(
     run = recorder.record(state, function, given, primitives.generator())
     if run.error is not None:
         return None
-    data, noise, output = map(_in_a_row, (given, state.drawn, run.value))
-    return _PlainRun(data, noise, output, outline(run.value))
-
-
-def _in_a_row(value: Any) -> NDArray[np.float64]:
-    numbers = [np.ravel(one).astype(float) for one in parts_of(value) if is_number(one)]
-    return np.concatenate([np.zeros(0), *numbers])
+    seen = [run.value, [one.arguments for one in calls]]
+    data = numbers_in([given, [one.value for one in calls]])
+    rounds = [(one.part, one.step) for one in calls]
+    return _PlainRun(data, numbers_in(state.drawn), numbers_in(seen), rounds, outline(seen))

@@ -30,6 +30,7 @@ from dpaudit.text import one_line
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+UPPER = "upper view"
 COLUMNS = ("whose data", "who looks", "mu")
 _DIGITS, _EPSILON_DIGITS = 10, 8
 _SAME = 1e-9  # relative width of a bracket that is shown as one number
@@ -51,12 +52,15 @@ class Finding:
         Of the largest change, between two ends that hold.
     proof
         How it is known whether mu is finite: "exact", or "primes".
+    is_upper
+        Whether the upper end is that of an observer who is given what adaptive inputs depend on.
     """
 
     about: str
     observer: str
     mu: Bracket
     proof: str = "exact"
+    is_upper: bool = False
 
     @property
     def is_infinite(self) -> bool:
@@ -79,7 +83,9 @@ class ViewsReport:
     compared
         With how many runs on plain numbers the traced run was compared.
     certificate
-        What others can check again; None where the views are too large for it.
+        What others can check again; None where the views are too large for it, or adaptive.
+    is_adaptive
+        Whether inputs depend on what happened.
     """
 
     name: str
@@ -87,6 +93,7 @@ class ViewsReport:
     change: str
     compared: int
     certificate: Mapping[str, Any] | None = None
+    is_adaptive: bool = False
 
     @property
     def worst_first(self) -> list[Finding]:
@@ -117,13 +124,25 @@ class ViewsReport:
                 f"Whether mu is finite is known for {unproved} of {len(self.findings)} views from "
                 "ranks modulo three primes, and not proved."
             )
-        if self.certificate is None:
+        if self.is_adaptive:
+            yield from self._remarks_on_inputs()
+        elif self.certificate is None:
             yield "No certificate: the views are too large to be checked again by exact numbers."
+
+    def _remarks_on_inputs(self) -> Iterator[str]:
+        upper = sum(one.is_upper for one in self.findings)
+        if upper:
+            yield (
+                f"{UPPER}: inputs depend on what these observers do not see. The upper end is of "
+                "one who sees it, the lower end of inputs that are fixed."
+            )
+        yield "No certificate: inputs are adaptive."
 
     def row(self, one: Finding, delta: float) -> tuple[str, str, str, str]:
         """Return a finding as a row of a table: about, observer, mu and epsilon at a delta."""
         found = epsilon_of(one.mu, delta)
-        return one.about, one.observer, shown(one.mu), shown(found, _EPSILON_DIGITS)
+        observer = f"{one.observer} ({UPPER})" if one.is_upper else one.observer
+        return one.about, observer, shown(one.mu), shown(found, _EPSILON_DIGITS)
 
     def columns(self, delta: float) -> tuple[str, str, str, str]:
         """Return the heads of a table."""
@@ -173,6 +192,7 @@ class ViewsReport:
             "change": self.change,
             "compared": self.compared,
             "delta": delta,
+            "adaptive": self.is_adaptive,
             "views": [
                 {
                     "about": one.about,
@@ -180,6 +200,7 @@ class ViewsReport:
                     "mu": _ends(one.mu),
                     "epsilon": _ends(epsilon_of(one.mu, delta)),
                     "proof": one.proof,
+                    "upper_view": one.is_upper,
                 }
                 for one in self.findings
             ],
@@ -192,11 +213,17 @@ class ViewsReport:
     ) -> ViewsReport:
         """Return what a document holds."""
         findings = [
-            Finding(one["about"], one["observer"], Bracket(*map(float, one["mu"])), one["proof"])
+            Finding(
+                one["about"],
+                one["observer"],
+                Bracket(*map(float, one["mu"])),
+                one["proof"],
+                one["upper_view"],
+            )
             for one in content["views"]
         ]
         name, change, compared = (content[key] for key in ("function", "change", "compared"))
-        return cls(name, findings, change, compared, certificate)
+        return cls(name, findings, change, compared, certificate, content["adaptive"])
 
     def save(self, folder: str | os.PathLike[str], delta: float = 1e-5) -> list[Path]:
         """Write the report, its picture and the certificate into a folder; return the files.

@@ -53,7 +53,7 @@ from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.reals import precision
 
 # Entries of a matrix whose rank is worked out in rationals.
-_MOST_EXACT = 4000
+MOST_EXACT = 4000
 _DIGITS, _WIDTH = (40, 160, 640), 1e-12
 
 Proof = Literal["exact", "primes"]
@@ -177,14 +177,14 @@ class View:
         changed = self.program.leaves("data")[self.change.places()]
         if not self.program.reached(self.rows)[changed].any():
             return True
-        if len(self.rows) * (len(self.columns) + self.change.size) > _MOST_EXACT:
+        if len(self.rows) * (len(self.columns) + self.change.size) > MOST_EXACT:
             return False
         _, data = self.observation.table(Rationals(), self.rows)
         return not self.change.along(Rationals(), data).any()
 
     def _infinite_exactly(self, rows: Ids) -> bool | None:
         """Return the answer of exact ranks; None where they are too much work."""
-        if len(rows) * len(self.columns) > _MOST_EXACT:
+        if len(rows) * len(self.columns) > MOST_EXACT:
             return None
         one, other = ranks(Rationals(), self.seen(Rationals(), rows), self.change.size)
         return other > one

@@ -92,12 +92,24 @@ def squared_sensitivity(strategy: Strategy, participation: Participation) -> Squ
     if participation.kind == "cyclic":
         starts = strategy.starts[: participation.separation]
         cycles = (participation.cycle(strategy.rounds, start) for start in starts)
-        return _largest(_of_pattern(strategy, cycle) for cycle in cycles)
+        return square_of_patterns(strategy, cycles)
     if epochs == 1:
         return _largest(_of_pattern(strategy, (start,)) for start in strategy.longest)
     if strategy.is_decreasing:
         return _of_pattern(strategy, first)
     return _separated(strategy, participation)
+
+
+def square_of_patterns(strategy: Strategy, patterns: Iterable[Pattern]) -> Squared:
+    """Return it where a record has one of some patterns, or less of it.
+
+    Examples
+    --------
+    >>> from dpaudit.accounting.matrices.strategies import Tree
+    >>> square_of_patterns(Tree(4), [(0, 1), (3,)]).upper
+    10
+    """
+    return _largest(_of_pattern(strategy, one) for one in patterns)
 
 
 def _separated(strategy: Strategy, participation: Participation) -> Squared:
@@ -108,7 +120,7 @@ def _separated(strategy: Strategy, participation: Participation) -> Squared:
         raise InvalidArgument("rounds", rounds, f"at most {most} for min-separation, of this C")
     if participation.number(rounds) <= _MOST_PATTERNS:
         patterns = participation.separated(rounds, strategy.starts)
-        return _largest(_of_pattern(strategy, one) for one in patterns)
+        return square_of_patterns(strategy, patterns)
     if strategy.is_orthogonal(participation.separation):
         squares = [strategy.inner(one, one) for one in range(rounds)]
         return Squared.exactly(*participation.heaviest(squares, participation.epochs(rounds)))
@@ -174,7 +186,7 @@ def _enclosed(strategy: Strategy, participation: Participation) -> Squared:
     starts = [weights, table.sum(axis=1), table[0] + 1]
     patterns = {_ascended(table, participation, start) for start in starts}
     patterns |= {_grown(table, participation), participation.cycle(rounds, 0)}
-    best = _largest(_of_pattern(strategy, one) for one in sorted(patterns))
+    best = square_of_patterns(strategy, sorted(patterns))
     return Squared(best.lower, fmpq(upper.numerator, upper.denominator), best.pattern)
 
 
