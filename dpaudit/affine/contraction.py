@@ -36,9 +36,11 @@ def matrix_of(letters: Contraction, public: NDArray[Any], shape: tuple[int, ...]
     (1, 2, [1.0, 2.0])
     """
     sizes = dict(zip(letters.form, shape, strict=True))
-    sizes |= dict(zip(letters.public, public.shape, strict=True))
+    for one, size in zip(letters.public, public.shape, strict=True):
+        if sizes.setdefault(one, size) != size:
+            raise ValueError(f"axes of {sizes[one]} and of {size} are summed over, or broadcast")
     free = [one for one in letters.form if one not in letters.public]
-    where = np.nonzero(public)
+    where = np.nonzero(public) if public.ndim else ()
     count = len(where[0]) if public.ndim else int(bool(public))
     at = {one: where[n][:, None] for n, one in enumerate(letters.public)}
     width = int(np.prod([sizes[one] for one in free], dtype=np.int64))

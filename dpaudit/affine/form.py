@@ -109,12 +109,17 @@ class Form(NDArrayOperatorsMixin, tracked.Symbolic):
         The coordinate of each entry; -1 for a public number.
     value
         The numbers of the run.
+    is_array
+        Whether a form of no axes is an array that can be written into, and no number.
     """
 
     __array_priority__ = 3000.0
 
-    def __init__(self, tracing: Tracing, ids: Ids, value: NDArray[Any]) -> None:
+    def __init__(
+        self, tracing: Tracing, ids: Ids, value: NDArray[Any], *, is_array: bool = False
+    ) -> None:
         self.tracing, self.ids, self.value = tracing, ids, value
+        self.is_array = is_array or bool(ids.ndim)
 
     # --- what arrays have --------------------------------------------------------------------
 
@@ -141,7 +146,7 @@ class Form(NDArrayOperatorsMixin, tracked.Symbolic):
     @property
     def T(self) -> Form:
         """The transpose, which shares its memory."""
-        return Form(self.tracing, self.ids.T, self.value.T)
+        return Form(self.tracing, self.ids.T, self.value.T, is_array=self.is_array)
 
     @property
     def is_public(self) -> bool:
@@ -170,7 +175,7 @@ class Form(NDArrayOperatorsMixin, tracked.Symbolic):
         target = into[0] if isinstance(into, tuple) else into
         if not isinstance(target, Form):
             raise self.refusal(_INTO_PLAIN)
-        if not target.ndim and target is self:  # numbers are not changed in place
+        if not target.is_array:  # numbers are not changed in place
             return found
         target[...] = found
         return target
@@ -196,7 +201,9 @@ class Form(NDArrayOperatorsMixin, tracked.Symbolic):
 
     def __getitem__(self, key: Any) -> Form:
         at = self._public_key(key)
-        return Form(self.tracing, np.asarray(self.ids[at]), np.asarray(self.value[at]))
+        ids, value = self.ids[at], self.value[at]
+        is_array = isinstance(ids, np.ndarray)
+        return Form(self.tracing, np.asarray(ids), np.asarray(value), is_array=is_array)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         at, given = self._public_key(key), self.tracing.form_of(value)
@@ -220,14 +227,18 @@ class Form(NDArrayOperatorsMixin, tracked.Symbolic):
             raise TypeError("len() of unsized object")
         return self.shape[0]
 
+    def __copy__(self) -> Form:
+        return self.copy()
+
     def __deepcopy__(self, memo: Any) -> Form:
         return self.copy()
 
     # --- methods -----------------------------------------------------------------------------
 
-    def copy(self, *_: Any, **__: Any) -> Form:
+    def copy(self, *order: Any, **named: Any) -> Form:
         """Return the same entries in memory of their own."""
-        return Form(self.tracing, self.ids.copy(), self.value.copy())
+        ids, value = (one.copy(*order, **named) for one in (self.ids, self.value))
+        return Form(self.tracing, ids, value, is_array=self.is_array)
 
     def astype(self, dtype: Any, **_: Any) -> Form:
         """Return the same entries as doubles."""
@@ -249,18 +260,21 @@ class Form(NDArrayOperatorsMixin, tracked.Symbolic):
         """Write one number everywhere."""
         self[...] = value
 
-    def flatten(self, *_: Any) -> Form:
+    def flatten(self, *order: Any, **named: Any) -> Form:
         """Return the entries in a row, in memory of their own."""
-        return Form(self.tracing, self.ids.flatten(), self.value.flatten())
+        return self._moved("flatten", order, named)
 
     def reshape(self, *shape: Any, **named: Any) -> Form:
         """Return the entries in another shape."""
-        given = self.ids.reshape(*shape, **named), self.value.reshape(*shape, **named)
-        return Form(self.tracing, *given)
+        return self._moved("reshape", shape, named)
 
     def transpose(self, *axes: Any) -> Form:
         """Return the axes in another order."""
-        return Form(self.tracing, self.ids.transpose(*axes), self.value.transpose(*axes))
+        return self._moved("transpose", axes, {})
+
+    def _moved(self, method: str, given: Any, named: Any) -> Form:
+        ids, value = (getattr(one, method)(*given, **named) for one in (self.ids, self.value))
+        return Form(self.tracing, ids, value, is_array=True)
 
     def __getattr__(self, name: str) -> Any:
         if name in _AS_FUNCTIONS:

@@ -1,13 +1,16 @@
 """What functions of numpy do to forms: they move entries about, or are linear in them.
 
-Functions that only move entries are applied to ids and to numbers alike. To ids they are applied
-one higher, so that where they fill up with 0 there is no coordinate. What else is linear is a
-product with a public array. Everything else is refused.
+Functions that only move entries are applied to ids and to numbers alike, so that views stay views.
+Where they fill up with 0, they are applied to ids one higher, as 0 has no coordinate. What else is
+linear is a product with a public array. Everything else is refused, and so is every argument that
+is not followed.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,10 +22,11 @@ from dpaudit.affine.form import (
     Tracing,
     holds_form,
 )
-from dpaudit.affine.operations import contract, densely, operate
-from dpaudit.affine.program import NOWHERE
+from dpaudit.affine.operations import contract, densely, is_double, operate
+from dpaudit.affine.program import NOWHERE, Ids
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_FILLING = {getattr(np, name) for name in ("tril", "triu", "diag", "diagflat", "resize")}
 _MOVING = {
     getattr(np, name): 1
     for name in (
@@ -33,6 +37,11 @@ _MOVING = {
     ).split()
 } | {np.append: 2}
 """Functions that move entries, and how many of their first arguments these are in."""
+_HOW = frozenset(
+    "shape newshape order axis axes source destination start reps repeats shift k offset "
+    "axis1 axis2 indices_or_sections indices obj subok mode copy new_shape".split()
+)
+"""Arguments that say how entries move, and not of which type they are."""
 
 
 def apply_function(tracing: Tracing, function: Any, args: Any, named: Any) -> Any:
@@ -44,12 +53,23 @@ def apply_function(tracing: Tracing, function: Any, args: Any, named: Any) -> An
     named = {key: value for key, value in named.items() if key != "out"}
     if function in _MOVING:
         return _move(tracing, function, args, named)
-    if (rule := _RULES.get(function)) is not None:
+    rule = _RULES.get(function)
+    if rule is not None and _takes(rule, (tracing, *args), named):
         return rule(tracing, *args, **named)
     if (plain := _plainly((args, named))) is not None:
         return _apart(function(*plain[0], **plain[1]))
     name = getattr(function, "__name__", "?")
-    raise tracing.refuse(f"numpy.{name} is not known to be linear")
+    given = "is given arguments that are not followed" if rule else "is not known to be linear"
+    raise tracing.refuse(f"numpy.{name} {given}")
+
+
+def _takes(rule: Callable[..., Any], args: Any, named: Any) -> bool:
+    """Return whether a rule has all these arguments, and results are doubles."""
+    try:
+        bound = inspect.signature(rule).bind(*args, **named)
+    except TypeError:
+        return False
+    return is_double(bound.arguments.get("dtype"))
 
 
 def _apart(found: Any) -> Any:
@@ -83,23 +103,41 @@ def _plainly(value: Any) -> Any:
 
 
 def _move(tracing: Tracing, function: Any, args: Any, named: Any) -> Any:
-    count = _MOVING[function]
-    if holds_form(list(args[count:])) or holds_form(list(named.values())):
-        raise tracing.refuse(f"data or noise decide how numpy.{function.__name__} moves entries")
+    count, name = _MOVING[function], function.__name__
+    positional, by_name = _plainly(list(args[count:])), _plainly(named)
+    if positional is None or by_name is None:
+        raise tracing.refuse(f"data or noise decide how numpy.{name} moves entries")
+    if by_name.keys() - _HOW or any(map(_are_doubles, (*positional, *by_name.values()))):
+        raise tracing.refuse(f"numpy.{name} is given arguments that are not followed")
     given = [_forms_of(tracing, one) for one in args[:count]]
+    if function is np.diag and isinstance(given[0], Form) and given[0].ndim == 2:
+        function = np.diagonal  # a view, as it is of numpy
+    lift = int(function in _FILLING)
     ids = function(
-        *[_each(one, lambda form: form.ids + 1) for one in given], *args[count:], **named
+        *[_each(one, partial(_lifted, by=lift)) for one in given], *positional, **by_name
     )
-    value = function(
-        *[_each(one, lambda form: form.value) for one in given], *args[count:], **named
-    )
+    value = function(*[_each(one, _value_of) for one in given], *positional, **by_name)
     if isinstance(ids, list):
         return [_form(tracing, a, b) for a, b in zip(ids, value, strict=True)]
-    return _form(tracing, ids, value)
+    if isinstance(ids, tuple):
+        raise tracing.refuse(f"numpy.{name} is given more than one array")
+    return _form(tracing, ids - lift if lift else ids, value)
+
+
+def _are_doubles(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind not in "iub"
+
+
+def _value_of(form: Form) -> NDArray[Any]:
+    return form.value
+
+
+def _lifted(form: Form, by: int) -> Ids:
+    return form.ids + by if by else form.ids
 
 
 def _form(tracing: Tracing, ids: NDArray[Any], value: NDArray[Any]) -> Form:
-    return Form(tracing, np.asarray(ids) - 1, np.asarray(value))
+    return Form(tracing, np.asarray(ids), np.asarray(value), is_array=isinstance(value, np.ndarray))
 
 
 def _forms_of(tracing: Tracing, value: Any) -> Any:
@@ -143,15 +181,14 @@ def _mean(
     return _sum(tracing, form, axis, keepdims=keepdims) / count
 
 
-def _average(
-    tracing: Tracing, value: Any, axis: Any = None, weights: Any = None, **more: Any
-) -> Any:
-    if more or weights is None:
-        return _mean(tracing, value, axis, **more)
+def _average(tracing: Tracing, value: Any, axis: Any = None, weights: Any = None) -> Any:
+    if weights is None:
+        return _mean(tracing, value, axis)
     form, given = tracing.form_of(value), np.asarray(weights, dtype=float)
-    if axis is not None and given.ndim == 1:
+    if given.shape != form.shape and given.ndim == 1 and axis is not None:
         given = np.moveaxis(given.reshape(-1, *[1] * (form.ndim - 1)), 0, int(axis))
-    return _sum(tracing, form * given, axis) / float(np.sum(weights))
+    total = np.broadcast_to(given, form.shape).sum(axis)
+    return _sum(tracing, form * given, axis) / total
 
 
 def _cumsum(tracing: Tracing, value: Any, axis: Any = None, dtype: Any = None) -> Any:
@@ -237,7 +274,10 @@ def _einsum(tracing: Tracing, text: Any, *operands: Any, optimize: Any = False) 
     if not isinstance(text, str) or not operands or "." in text:
         raise tracing.refuse("numpy.einsum is given more than letters and arrays")
     if len(operands) == 1:
-        given, arrow, result = text.partition("->")
+        given, arrow, result = text.replace(" ", "").partition("->")
+        moved = result if arrow else "".join(sorted(given))
+        if len(set(given)) == len(given) and sorted(given) == sorted(moved):  # a view
+            return np.transpose(*operands, [given.index(one) for one in moved])
         text, operands = f"{given},{arrow}{result}", (*operands, np.ones(()))
     if len(operands) > 2:
         text, operands = _two_operands(tracing, text, operands)
@@ -265,7 +305,7 @@ def _two_operands(tracing: Tracing, text: str, operands: Any) -> tuple[str, tupl
     return f"{kept},{of_form}->{result}", (made, operands[forms[0]])
 
 
-def _multi_dot(tracing: Tracing, arrays: Any, **_: Any) -> Any:
+def _multi_dot(tracing: Tracing, arrays: Any) -> Any:
     *others, last = arrays
     for one in reversed(others):
         last = np.dot(one, last)
@@ -295,7 +335,7 @@ def _convolve(tracing: Tracing, one: Any, other: Any, mode: str = "full") -> Any
     return np.stack([apply(unit, public, mode) for unit in np.eye(form.size)], axis=1) @ form
 
 
-def _solve(tracing: Tracing, matrix: Any, form: Any, **_: Any) -> Any:
+def _solve(tracing: Tracing, matrix: Any, form: Any) -> Any:
     if isinstance(matrix, Form):
         matrix = matrix.plain("a matrix is inverted that data or noise decide")
     return np.linalg.inv(matrix) @ tracing.form_of(form)
@@ -317,10 +357,10 @@ def _where(tracing: Tracing, condition: Any, *both: Any) -> Any:
 def _pad(tracing: Tracing, value: Any, width: Any, mode: str = "constant", **named: Any) -> Any:
     form = tracing.form_of(value)
     apply: Any = np.pad
-    if mode in ("edge", "reflect", "symmetric", "wrap"):
+    if mode in ("edge", "reflect", "symmetric", "wrap") and not named:
         return Form(tracing, apply(form.ids, width, mode), apply(form.value, width, mode))
-    if mode != "constant":
-        raise tracing.refuse(f"numpy.pad of mode {mode}")
+    if mode != "constant" or named.keys() - {"constant_values"}:
+        raise tracing.refuse(f"numpy.pad of mode {mode} is given {', '.join(named) or 'no more'}")
     ids = apply(form.ids, width, constant_values=NOWHERE)
     return Form(tracing, ids, apply(form.value, width, **named))
 
@@ -343,10 +383,6 @@ def _copyto(tracing: Tracing, into: Any, value: Any, **named: Any) -> None:
     if named or not isinstance(into, Form):
         raise tracing.refuse("numpy.copyto writes into an array of plain numbers")
     into[...] = value
-
-
-def _array(tracing: Tracing, value: Any, *given: Any, **named: Any) -> Form:
-    return tracing.form_of(value).copy()
 
 
 _RULES: dict[Any, Callable[..., Any]] = {

@@ -20,7 +20,8 @@ _EXACT = 2**53  # whole numbers up to here are doubles
 def operate(tracing: Tracing, operator: Any, given: Any, options: Any) -> Any:
     """Return what a universal function of numpy, by its method, makes of forms and arrays."""
     ufunc, method = operator
-    if method == "__call__" and ufunc in _OPERATIONS and not options.keys() - {"dtype"}:
+    follows = not options.keys() - {"dtype"} and is_double(options.get("dtype"))
+    if method == "__call__" and ufunc in _OPERATIONS and follows:
         return _OPERATIONS[ufunc](tracing, *given)
     if operator in _IN_PLACE:
         return _add_in_place(tracing, _IN_PLACE[operator], *given)
@@ -31,6 +32,11 @@ def operate(tracing: Tracing, operator: Any, given: Any, options: Any) -> Any:
         return tracing.rules.call(tracing, function, tuple(given), by_default | options)
     named = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
     raise tracing.refuse(f"numpy.{named} is not linear")
+
+
+def is_double(dtype: Any) -> bool:
+    """Return whether results of a type are not rounded to anything but doubles."""
+    return dtype is None or np.dtype(dtype) == np.float64
 
 
 def numbers_of(tracing: Tracing, value: Any) -> NDArray[Any]:
@@ -46,6 +52,8 @@ def numbers_of(tracing: Tracing, value: Any) -> NDArray[Any]:
         return _each(found.astype(object), Fraction)
     if found.dtype.kind != "f" or not np.isfinite(found).all():
         raise tracing.refuse(f"a factor is no finite real number: {found.dtype}")
+    if found.dtype.itemsize > 8 and np.any(found.astype(float) != found):
+        raise tracing.refuse(f"a factor is no double: {found.dtype}")
     return found.astype(float)
 
 
@@ -103,9 +111,9 @@ def combine(tracing: Tracing, value: NDArray[Any], parts: list[tuple[Ids, float 
     counted = [(ids.ravel(), factor) for ids, factor in parts if (ids != NOWHERE).any()]
     shape = value.shape
     if not counted:
-        return Form(tracing, np.full(shape, NOWHERE, dtype=np.int64), value)
+        return _laid_out(tracing, np.full(shape, NOWHERE, dtype=np.int64), value)
     if len(counted) == 1 and counted[0][1] is None:
-        return Form(tracing, counted[0][0].reshape(shape).copy(), value)
+        return _laid_out(tracing, counted[0][0].reshape(shape), value)
     some = np.logical_or.reduce([ids != NOWHERE for ids, _ in counted])
     terms = [
         Term(ids[some], None if factor is None else np.full(int(some.sum()), factor))
@@ -117,7 +125,15 @@ def combine(tracing: Tracing, value: NDArray[Any], parts: list[tuple[Ids, float 
 def _placed(tracing: Tracing, found: Ids, some: NDArray[np.bool_], value: NDArray[Any]) -> Form:
     ids = np.full(value.size, NOWHERE, dtype=np.int64)
     ids[some] = found
-    return Form(tracing, ids.reshape(value.shape), np.asarray(value, dtype=float))
+    return _laid_out(tracing, ids.reshape(value.shape), value)
+
+
+def _laid_out(tracing: Tracing, ids: Ids, value: NDArray[Any]) -> Form:
+    """Return a form whose ids lie in memory as its numbers do: what is a view of one is of both."""
+    numbers = np.asarray(value, dtype=float)
+    placed = np.empty_like(numbers, dtype=np.int64, subok=False)
+    placed[...] = ids
+    return Form(tracing, placed, numbers)
 
 
 def _scale(tracing: Tracing, form: Any, factor: Any, *, divides: bool = False) -> Form:
@@ -130,7 +146,7 @@ def _scale(tracing: Tracing, form: Any, factor: Any, *, divides: bool = False) -
     each = np.broadcast_to(numbers, value.shape).ravel()
     some = (ids != NOWHERE) & (each != 0)
     if not some.any():
-        return Form(tracing, np.full(value.shape, NOWHERE, dtype=np.int64), value)
+        return _laid_out(tracing, np.full(value.shape, NOWHERE, dtype=np.int64), value)
     made = tracing.program.add_sum(Term(ids[some], each[some], divides))
     return _placed(tracing, made, some, value)
 
@@ -163,7 +179,7 @@ def _divide(tracing: Tracing, one: Any, other: Any) -> Form:
 
 def apply_matrix(tracing: Tracing, matrix: Matrix, form: Form, shape: tuple[int, ...]) -> Form:
     """Return a matrix times a form that is flattened."""
-    ids, value = form.ids.ravel(), form.value.ravel()
+    ids, value = form.ids.flatten(), form.value.ravel()  # what is written later is not in it
     numbers = doubles_of(matrix.numbers)
     found = np.zeros(matrix.rows)
     np.add.at(found, matrix.at_row, numbers * value[matrix.at_column])
@@ -182,10 +198,19 @@ def _matmul(tracing: Tracing, one: Any, other: Any) -> Any:
     if left and isinstance(other, Form):
         raise tracing.refuse("two arrays are multiplied that data or noise decide")
     form, public = (one, other) if left else (other, one)
-    public = densely(public)
-    letters = of_matmul(np.ndim(public), form.ndim, form_is_left=left)
+    public = np.asarray(densely(public))
+    batch = np.broadcast_shapes(form.shape[:-2], public.shape[:-2])
+    form, public = (_stretched(part, batch) for part in (form, public))
+    letters = of_matmul(public.ndim, form.ndim, form_is_left=left)
     shape = np.matmul(*((form.ids, public) if left else (public, form.ids))).shape
     return contract(tracing, letters, public, form, shape)
+
+
+def _stretched(array: Any, batch: tuple[int, ...]) -> Any:
+    """Return matrices as often as a product of stacks of them takes them."""
+    if array.ndim <= 2 or array.shape[:-2] == batch:
+        return array
+    return np.broadcast_to(array, (*batch, *array.shape[-2:]))
 
 
 def contract(tracing: Tracing, letters: Contraction, public: Any, form: Form, shape: Any) -> Form:
@@ -196,7 +221,8 @@ def contract(tracing: Tracing, letters: Contraction, public: Any, form: Form, sh
 
 def densely(value: Any) -> Any:
     """Return a sparse matrix of scipy as an array; anything else as it is."""
-    return value.toarray() if hasattr(value, "toarray") else value
+    is_sparse = not isinstance(value, Form) and hasattr(value, "toarray")
+    return value.toarray() if is_sparse else value
 
 
 _OPERATIONS: dict[Any, Callable[..., Any]] = {

@@ -84,7 +84,7 @@ def _numpy_located(state: Any, stream: Stream, title: str, name: str, given: Any
     if into is not None:
         into[...] = tracked.plain(value)
         return into
-    if found.get("dtype") in (np.float32, "float32", "f"):
+    if np.dtype(found.get("dtype")) == np.float32:
         return tracked.plain(value).astype(np.float32) if np.ndim(value) else float(value)
     return value
 

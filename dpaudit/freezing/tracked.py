@@ -177,8 +177,8 @@ class Symbolic(ABC):
         """Of the numbers."""
 
     @abstractmethod
-    def refusal(self, reason: str) -> Exception:
-        """Note that there is no law of many runs, and return what is raised for it."""
+    def plain(self, reason: str) -> Any:
+        """Return the numbers if they are those of every run; or refuse them, for a reason."""
 
 
 def numbers(value: Any, name: str) -> Any:
@@ -186,7 +186,7 @@ def numbers(value: Any, name: str) -> Any:
     if isinstance(value, Symbolic):
         if name == "loc":
             return value
-        raise value.refusal(f"data or noise decide the {name} of noise")
+        value = value.plain(f"data or noise decide the {name} of noise")
     found = plain(value)
     return np.asarray(found) if np.ndim(found) else float(found)
 
