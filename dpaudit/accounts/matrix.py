@@ -362,7 +362,7 @@ def _sensitivity_in_words(given: MatrixParameters) -> str:
 def _order_in_words(given: MatrixParameters) -> str:
     if strategy_of(given, Fraction).is_causal:
         return "Each row of x may depend on all that was released before it."
-    return "C is not lower triangular: no row of x may depend on what was released."
+    return "Rows of C hold later rounds: no row of x may depend on what was released."
 
 
 MATRIX = ReleaseCard(

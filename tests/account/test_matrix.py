@@ -250,6 +250,17 @@ def test_signs_follow_every_component():
     assert sum(signs[i] * signs[j] * gram[i][j] for i in range(4) for j in range(4)) == 12
 
 
+def test_no_other_sign_is_better_by_itself():
+    rng = np.random.default_rng(8)
+    for _ in range(30):
+        rows = rng.normal(size=(4, 6))
+        gram = rows.T @ rows
+        signs = np.array(best_signs(gram.tolist()))
+        for one in range(6):
+            turned = signs * np.where(np.arange(6) == one, -1, 1)
+            assert turned @ gram @ turned <= signs @ gram @ signs + 1e-12
+
+
 # 50 digits
 
 
@@ -309,6 +320,14 @@ def test_sixteen_of_what_was_written_is_no_more():
     """Coefficients .3 and .4 have the norm .5, though the doubles have not."""
     found = sensitivity(MatrixParameters(strategy="toeplitz", coefficients=(0.3, 0.4)))
     assert found.lower == found.upper == 0.5
+
+
+def test_a_double_above_what_was_written_counts():
+    """The norm of the doubles .1 and .4 is above the double that holds the root of .17."""
+    found = sensitivity(MatrixParameters(strategy="toeplitz", coefficients=(0.1, 0.4)))
+    exact = Fraction(0.1) ** 2 + Fraction(0.4) ** 2
+    assert Fraction(found.lower) ** 2 <= Fraction(17, 100) < exact <= Fraction(found.upper) ** 2
+    assert root_up(fmpq(17, 100)) < found.upper
 
 
 # Off by one, and by two
@@ -403,6 +422,18 @@ def test_the_noise_of_a_release_is_taken_out_of_it():
     turned = MatrixParameters(strategy="matrix", matrix=sums, noise_matrix=upside)
     assert "no row of x may depend" in MATRIX.words(turned)
     assert "may depend on all" in MATRIX.words(half)
+
+
+def test_rows_are_in_the_order_of_their_last_rounds():
+    """Of a tree by its rows: node by node as they fill, or level by level."""
+    by_level = tree(4, completion=True)
+    ends = np.array([np.flatnonzero(row)[-1] for row in by_level])
+    by_time = by_level[np.argsort(ends, kind="stable")]
+    said = [
+        MATRIX.words(MatrixParameters(strategy="matrix", matrix=rows))
+        for rows in (by_level, by_time, np.tri(3), np.tri(3).T)
+    ]
+    assert ["may depend on all" in words for words in said] == [False, True, True, False]
 
 
 def test_account_and_calibrate_agree_with_the_gaussian_of_that_sensitivity():

@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -226,10 +227,15 @@ class Dense(Strategy):
 
     @cached_property
     def is_causal(self) -> bool:
-        """Whether the matrix is square and lower triangular."""
-        rows, columns = self.matrix.nrows(), self.matrix.ncols()
-        above = ((i, j) for i in range(rows) for j in range(i + 1, columns))
-        return rows == columns and all(self.matrix[place] == 0 for place in above)
+        """Whether rows are in an order in which they can be released.
+
+        A square matrix is lower triangular. Of any other no row ends before the one above it does.
+        """
+        rows, columns = range(self.matrix.nrows()), range(self.matrix.ncols())
+        ends = [max((j for j in columns if self.matrix[i, j] != 0), default=0) for i in rows]
+        if len(rows) == len(columns):
+            return all(end <= i for i, end in enumerate(ends))
+        return all(one <= other for one, other in pairwise(ends))
 
     def square(self, rounds: Sequence[int], signs: Sequence[int] | None = None) -> Entry:
         """Return ``|| sum_j s_j c_j ||^2``."""
@@ -244,10 +250,10 @@ class Dense(Strategy):
         return all(self.inner(i, j) == 0 for i in rounds for j in rounds[i + gap :])
 
     def is_banded(self, band: int) -> bool:
-        """Return whether the matrix is lower triangular, and 0 from that diagonal on."""
-        rows = range(self.matrix.nrows())
-        below = ((i, j) for i in rows for j in range(i - band + 1))
-        return self.is_causal and all(self.matrix[place] == 0 for place in below)
+        """Return whether the matrix is square, lower triangular, and 0 from that diagonal on."""
+        is_square = self.matrix.nrows() == self.rounds
+        below = ((i, j) for i in range(self.rounds) for j in range(i - band + 1))
+        return is_square and self.is_causal and all(self.matrix[place] == 0 for place in below)
 
     @cached_property
     def _products(self) -> fmpq_mat:
