@@ -168,7 +168,9 @@ class Form(NDArrayOperatorsMixin, tracked.Symbolic):
     def _apply(self, ufunc: Any, method: str, inputs: Any, options: Any) -> Any:
         given = [one.value if _is_plain(one) else one for one in inputs]
         if not any(isinstance(one, Form) for one in given):
-            return getattr(ufunc, method)(*given, **options)
+            found = getattr(ufunc, method)(*given, **options)
+            is_array = isinstance(found, np.ndarray) and found.dtype == np.float64
+            return self.tracing.public(found) if is_array else found
         return self.tracing.rules.operate(self.tracing, (ufunc, method), given, options)
 
     def _written(self, into: Any, found: Any) -> Any:
