@@ -28,8 +28,9 @@ root of what is left of ``mu^2``. Then the log-likelihood ratio is ``sum h_t z_t
 normal, with variance ``mu^2``, as between N(0, 1) and N(mu, 1) (Dong, Roth & Su 2022; for budgets
 that are spent adaptively Smith & Thakurta 2022). Who does not see the last output knows no more.
 
-**What is checked**, for the arguments of all inputs, those of other people's data, too, as what
-they answer to something hidden moves with it:
+**What is checked**, for the arguments of all inputs that what is seen is made of, or that such
+arguments are made of; those of other people's data, too, as what these answer to something hidden
+moves with it:
 
 * *By the program.* Known are: what is seen; data that are the same on neighbours; an input that no
   neighbour changes, if its arguments are known; and sums of what is known. All of it was formed
@@ -65,6 +66,7 @@ from dpaudit.affine.reading import ids_of
 from dpaudit.affine.view import MOST_EXACT, Proof, View
 
 Known = NDArray[np.bool_]
+NONE: Ids = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +126,7 @@ class AdaptiveView(View):
     def _not_formed(self) -> Ids:
         """The coordinates of arguments that the program does not form of what is known."""
         known = find_known(self.program, self.ids, self._changed, self.calls)
-        every = np.unique(ids_of([one.arguments for one in self.calls]))
+        every = _arguments_behind(self.program, self.ids, self.calls)
         return np.asarray(every[~known[every]])
 
     @cached_property
@@ -202,7 +204,16 @@ def find_known(program: Program, seen: Ids, changed: Ids, calls: Sequence[InputC
     return known[:-1]
 
 
-NONE: Ids = np.zeros(0, dtype=np.int64)
+def _arguments_behind(program: Program, seen: Ids, calls: Sequence[InputCall]) -> Ids:
+    """Return the arguments of all inputs that some coordinates are made of, and so on."""
+    found, left = NONE, list(calls)
+    while True:
+        reached = program.reached(np.concatenate([seen, found]))
+        behind = [one for one in left if reached[one.ids].any()]
+        if not behind:
+            return found
+        left = [one for one in left if not reached[one.ids].any()]
+        found = np.unique(np.concatenate([found, ids_of([one.arguments for one in behind])]))
 
 
 def _are_formed(block: Block, known: Known) -> Known:

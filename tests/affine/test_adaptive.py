@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dpaudit
+from dpaudit.accounts.matrix import MatrixParameters, sensitivity
 from dpaudit.affine.form import NotAffine
 from dpaudit.affine.reading import read_recursion
 from dpaudit.errors import InvalidArgument
@@ -74,6 +75,15 @@ def test_noise_that_is_taken_back_over_epochs(share):
     mu = max(np.linalg.norm(table[:, first::3].sum(axis=1)) for first in range(3))
     assert found.lower == pytest.approx(mu, rel=1e-12)
     assert found.upper == pytest.approx(mu, rel=1e-12)
+
+
+def test_the_account_of_matrix_mechanisms_says_the_same():
+    recursion, _ = adaptive.take_back(12, 0.5)
+    rounds = {"participation": "min-separation", "separation": 3, "participations": 2}
+    named = MatrixParameters(strategy="lambda-cgd", cancellation=0.5, rounds=12, **rounds)
+    found = learned(recursion, steps=12, **rounds).mu("output")
+    assert found.upper == pytest.approx(sensitivity(named).upper, rel=1e-12)
+    assert found.lower == pytest.approx(sensitivity(named).lower, rel=1e-12)
 
 
 def test_a_band_makes_participations_that_are_far_apart_add_up():
@@ -249,6 +259,27 @@ def test_sums_that_differ_by_what_is_hidden_are_known():
     assert found.view("both").proof == "exact"
     assert found.mu("both").upper == pytest.approx(1.0, rel=1e-12)
     assert found.view("one").is_upper
+
+
+def test_who_sees_the_first_rounds_needs_nothing_of_later_ones():
+    recursion = adaptive.train(adaptive.toeplitz([1.0, 0.5, 0.0, 0.0]))
+    found = learned(recursion, {"first": lambda seen: seen["inputs"][:2]}, steps=4).view("first")
+    assert not found.is_upper
+    assert found.mu.upper == pytest.approx(math.hypot(1.0, 0.5), rel=1e-12)
+
+
+def test_inputs_behind_a_hidden_argument_count_too():
+    """What is seen is made of the last input alone, and that depends on those before."""
+
+    def chain(inputs, rng):
+        first = inputs.at(0) + rng.normal(scale=2.0, size=1)
+        second = inputs.at(1, first) + rng.normal(scale=4.0, size=1)
+        return inputs.at(2, second) + rng.normal(scale=8.0, size=1)
+
+    found = learned(chain, steps=3).view("output")
+    assert found.is_upper
+    assert found.mu.lower == 0.125
+    assert found.mu.upper == 0.5  # of the first
 
 
 def test_other_peoples_inputs_are_known_as_far_as_their_arguments_are():
