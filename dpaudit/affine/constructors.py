@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, wraps
+from importlib.machinery import EXTENSION_SUFFIXES
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,7 @@ _OF_ARRAYS = (
     *("transpose", "squeeze", "pad", "broadcast_to", "atleast_1d", "atleast_2d"),
     *("shape", "ndim", "size"),
 )
+_COMPILED = tuple(EXTENSION_SUFFIXES)
 # Of which the second argument is a right-hand side.
 _SOLVERS = (linalg.solve, linalg.cho_solve, linalg.lu_solve, linalg.solve_triangular)
 
@@ -38,11 +41,13 @@ def own_constructors(tracing: Tracing, function: Any) -> Iterator[None]:
     """Let constructors of numpy that code of no library calls return forms.
 
     So do functions that code has imported by name: they are replaced in modules of no library, and
-    where the globals of ``function`` hold them.
+    where the globals of ``function`` hold them. Compiled modules, whose calls have no frame and
+    which take what they get for an array, go on with those of numpy.
     """
     instead = {id(one): (one, new) for one, new in _replacements(tracing)}
     undo = list[Callable[[], None]]()
     try:
+        _spare_compiled(undo)
         for held in _holders(function):
             for name, value in list(held.items()):
                 original, new = instead.get(id(value), (None, None))
@@ -53,6 +58,18 @@ def own_constructors(tracing: Tracing, function: Any) -> Iterator[None]:
     finally:
         for one in undo:
             one()
+
+
+def _spare_compiled(undo: list[Callable[[], None]]) -> None:
+    """Give modules that are compiled a numpy of their own, as it is now."""
+    own = ModuleType(np.__name__)
+    vars(own).update(vars(np))
+    for module in list(sys.modules.values()):
+        if str(getattr(module, "__file__", None)).endswith(_COMPILED):
+            names = vars(module)
+            for name in [name for name, value in names.items() if value is np]:
+                undo.append(partial(names.__setitem__, name, np))
+                names[name] = own
 
 
 def _replacements(tracing: Tracing) -> Iterator[tuple[Any, Any]]:

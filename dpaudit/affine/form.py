@@ -121,6 +121,11 @@ class Form(NDArrayOperatorsMixin, tracked.Symbolic):
         self.tracing, self.ids, self.value = tracing, ids, value
         self.is_array = is_array or bool(ids.ndim)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in _OWN:
+            raise self.refusal(f"sets .{name} of an array")
+        super().__setattr__(name, value)
+
     # --- what arrays have --------------------------------------------------------------------
 
     @property
@@ -333,6 +338,7 @@ _INTO_PLAIN = (
     "what data or noise decide is written into, or taken for, an array of plain numbers: make that "
     "array inside the function with numpy.zeros, or join its parts with numpy.stack"
 )
+_OWN = frozenset(("tracing", "ids", "value", "is_array"))
 _METHODS = "sum mean cumsum dot ravel squeeze swapaxes take repeat trace diagonal compress"
 _AS_FUNCTIONS = {name: getattr(np, name) for name in _METHODS.split()}
 _OF_PUBLIC = frozenset(  # none of them returns memory of the array

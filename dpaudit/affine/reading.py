@@ -326,10 +326,11 @@ def _are_alike(traced: _Traced, runs: list[_PlainRun]) -> bool:
         np.stack([getattr(one, name) for one in runs], axis=1)
         for name in ("data", "noise", "output")
     )
-    offsets = outputs - traced.program.values(DOUBLES, ids, data, noise)
-    summands = traced.program.values(SIZES, ids, np.abs(data), np.abs(noise)) + np.abs(outputs)
-    apart = np.abs(offsets - offsets[:, :1])
-    enough = apart <= _TOLERANCE * (summands + summands[:, :1])
+    with np.errstate(all="ignore"):
+        offsets = outputs - traced.program.values(DOUBLES, ids, data, noise)
+        summands = traced.program.values(SIZES, ids, np.abs(data), np.abs(noise)) + np.abs(outputs)
+        apart = np.abs(offsets - offsets[:, :1])
+        enough = apart <= _TOLERANCE * (summands + summands[:, :1])
     return bool(np.isfinite(summands).all() and enough.all())
 
 

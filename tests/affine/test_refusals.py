@@ -2,17 +2,20 @@
 
 import collections
 import inspect
+import pickle
+import random
 from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import dpaudit
 from dpaudit import Message
 from dpaudit.affine.form import NotAffine
 from dpaudit.errors import InvalidArgument
 
-REFUSED = {}
+REFUSED = {}  # functions, and how many numbers are private
 
 
 def refused(private=3):
@@ -95,12 +98,362 @@ def tells_a_truth_value_of_plain_arrays(x, rng):
     return isinstance(x, np.ndarray) and bool(x[0] > 0), x + rng.normal(size=3)
 
 
+# --- what is done -----------------------------------------------------------------------------
+
+
+@refused()
+def takes_absolute_values(x, rng):
+    return np.abs(x) + rng.normal(size=3)  # here
+
+
+@refused()
+def takes_the_larger(x, rng):
+    return max(x) + rng.normal()  # here
+
+
+@refused()
+def sorts(x, rng):
+    x.sort()  # here
+    return x + rng.normal(size=3)
+
+
+@refused()
+def sorts_a_list(x, rng):
+    return np.array(sorted(x)) + rng.normal(size=3)  # here
+
+
+@refused()
+def clips(x, rng):
+    norm = np.linalg.norm(x)  # here
+    return x / max(1.0, norm) + rng.normal(size=3)
+
+
+@refused()
+def clips_each(x, rng):
+    return x.clip(-1, 1) + rng.normal(size=3)  # here
+
+
+@refused()
+def rounds(x, rng):
+    return np.round(x, 3) + rng.normal(size=3)  # here
+
+
+@refused()
+def squares(x, rng):
+    return x**2 + rng.normal(size=3)  # here
+
+
+@refused()
+def multiplies_data_and_noise(x, rng):
+    return x * rng.normal(size=3)  # here
+
+
+@refused()
+def multiplies_data_by_itself(x, rng):
+    return x @ x + rng.normal()  # here
+
+
+@refused()
+def divides_by_data(x, rng):
+    return 1.0 / x + rng.normal(size=3)  # here
+
+
+@refused()
+def divides_by_zero(x, rng):
+    return x / np.array([1.0, 0.0, 1.0]) + rng.normal(size=3)  # here
+
+
+@refused()
+def branches(x, rng):
+    if x[0] > 0:  # here
+        return x
+    return x + rng.normal(size=3)
+
+
+@refused()
+def counts_rounds_by_noise(x, rng):
+    while rng.normal() < 1:  # here
+        x = x + rng.normal(size=3)
+    return x
+
+
+@refused()
+def takes_noise_that_is_positive(x, rng):
+    noise = rng.normal(size=3)
+    return x + noise[noise > 0].sum()  # here
+
+
+@refused()
+def indexes_by_data(x, rng):
+    return np.arange(5.0)[int(x[0])] + rng.normal()  # here
+
+
+@refused()
+def takes_the_place_of_the_largest(x, rng):
+    return x[np.argmax(x)] + rng.normal()  # here
+
+
+@refused()
+def swallows_a_refusal(x, rng):
+    try:
+        return x + float(x[0])  # here
+    except Exception:
+        return x + rng.normal(size=3)
+
+
+@refused()
+def swallows_everything(x, rng):
+    try:
+        x = x + np.exp(x)  # here
+    except BaseException:
+        pass
+    return x + rng.normal(size=3)
+
+
+@refused()
+def asks_what_it_has(x, rng):
+    return x if hasattr(x, "flags") else x + rng.normal(size=3)  # here
+
+
+@refused()
+def asks_for_a_type(x, rng):
+    return x if type(x) is np.ndarray else x + rng.normal(size=3)
+
+
+@refused()
+def leaks_of_large_arrays_only(x, rng):
+    if isinstance(x, np.ndarray) and np.abs(x).max() > 1e6:
+        return x
+    return x + rng.normal(size=3)
+
+
+@refused()
+def transforms(x, rng):
+    return np.fft.fft(x).real + rng.normal(size=3)  # here
+
+
+@refused()
+def multiplies_by_a_complex_number(x, rng):
+    return (1j * x).imag + rng.normal(size=3)  # here
+
+
+@refused()
+def multiplies_by_nan(x, rng):
+    return np.nan * x + rng.normal(size=3)  # here
+
+
+@refused()
+def drowns_in_infinite_noise(x, rng):
+    return x + np.inf * rng.normal(size=3)  # here
+
+
+@refused()
+def cancels_infinity(x, rng):
+    return 0.0 * (np.inf * x) + rng.normal(size=3)  # here
+
+
+@refused()
+def adds_nan(x, rng):
+    return x + np.array([np.nan, 0.0, 0.0]) + rng.normal(size=3)  # here
+
+
+@refused()
+def writes_into_whole_numbers(x, rng):
+    whole = np.zeros(3, dtype=int)
+    whole[:] = x  # here
+    return whole + rng.normal(size=3)
+
+
+@refused()
+def writes_into_single_precision(x, rng):
+    single = np.zeros(3, dtype=np.float32)
+    single += x  # here
+    return single + rng.normal(size=3)
+
+
+@refused()
+def rounds_to_single_precision(x, rng):
+    return np.add(x, rng.normal(size=3), dtype=np.float32)  # here
+
+
+@refused()
+def sums_in_whole_numbers(x, rng):
+    return np.cumsum(x, dtype=int) + rng.normal(size=3)  # here
+
+
+@refused()
+def draws_in_single_precision(x, rng):
+    return x + rng.standard_normal(3, dtype="f4")  # here
+
+
+@refused()
+def writes_by_an_iterator(x, rng):
+    total = np.zeros(3)
+    for one in np.nditer(total, op_flags=["readwrite"]):
+        one[...] = x[0]  # here
+    return total + rng.normal(size=3)
+
+
+@refused()
+def writes_by_a_mask(x, rng):
+    np.putmask(x, [True, False, True], 7.0)  # here
+    return x + rng.normal(size=3)
+
+
+@refused()
+def copies_where(x, rng):
+    np.copyto(x, 7.0, where=[True, False, True])  # here
+    return x + rng.normal(size=3)
+
+
+@refused()
+def sums_where(x, rng):
+    return np.sum(x, where=[True, False, True]) + rng.normal()  # here
+
+
+@refused()
+def averages_where(x, rng):
+    return x.mean(where=[True, False, True]) + rng.normal()  # here
+
+
+@refused()
+def sums_from_a_start(x, rng):
+    return np.add.reduce(x, initial=1.0) + rng.normal()  # here
+
+
+@refused()
+def pads_oddly(x, rng):
+    return np.pad(x, 1, mode="reflect", reflect_type="odd") + rng.normal(size=5)  # here
+
+
+@refused()
+def differs_from_a_start(x, rng):
+    return np.diff(x, prepend=0.0) + rng.normal(size=3)  # here
+
+
+@refused()
+def sets_a_shape(x, rng):
+    x.shape = (3, 1)  # here
+    return x + rng.normal(size=(3, 1))
+
+
+@refused()
+def writes_all_of_it_flat(x, rng):
+    total = np.zeros(3)
+    total.flat = x  # here
+    return total + rng.normal(size=3)
+
+
+@refused()
+def leaves_the_process(x, rng):
+    return pickle.loads(pickle.dumps(x)) + rng.normal(size=3)  # here
+
+
+@refused()
+def reads_back_what_it_writes(x, rng):
+    return x + float("0" + "".join(one for one in str(x) if one.isdigit())) + rng.normal(size=3)
+
+
+# --- what is drawn ----------------------------------------------------------------------------
+
+
+@refused()
+def draws_of_another_law(x, rng):
+    return x + rng.laplace(size=3)  # here
+
+
+@refused()
+def draws_a_truncated_law(x, rng):
+    return x + stats.norm.ppf(rng.random(3))  # here
+
+
+@refused()
+def chooses(x, rng):
+    return rng.choice(x) + rng.normal()  # here
+
+
+@refused()
+def permutes(x, rng):
+    return x[rng.permutation(3)] + rng.normal(size=3)  # here
+
+
+@refused()
+def scales_noise_by_data(x, rng):
+    return rng.normal(0.0, x)  # here
+
+
+@refused()
+def scales_noise_by_noise(x, rng):
+    return x + rng.normal(0.0, rng.normal(size=3))  # here
+
+
+@refused()
+def seeds(x, rng):
+    return x + np.random.default_rng(3).normal(size=3)  # here
+
+
+@refused()
+def seeds_bits(x, rng):
+    return x + np.random.Generator(np.random.PCG64(3)).normal(size=3)  # here
+
+
+@refused()
+def seeds_the_old_way(x, rng):
+    return x + np.random.RandomState(3).normal(size=3)  # here
+
+
+@refused()
+def seeds_everybody(x, rng):
+    np.random.seed(3)  # noqa: NPY002
+    return x + np.random.normal(size=3)  # here  # noqa: NPY002
+
+
+@refused()
+def seeds_python(x, rng):
+    return x[0] + random.Random(3).gauss(0, 1)  # here
+
+
+@refused()
+def seeds_scipy(x, rng):
+    return x + stats.norm(0, 2).rvs(size=3, random_state=3)  # here
+
+
+HELD = {"rng": np.random.default_rng(5)}
+CACHE = {}
+CALLS = []
+
+
+@refused()
+def draws_from_a_generator_that_is_held(x, rng):
+    return x + HELD["rng"].normal(size=3)
+
+
+@refused()
+def draws_once_for_all_calls(x, rng):
+    if "noise" not in CACHE:
+        CACHE["noise"] = rng.normal(size=3)
+    return x + CACHE["noise"]
+
+
+@refused()
+def draws_once_by_default(x, rng, noise=[]):  # noqa: B006
+    noise += [] if noise else [rng.normal(size=3)]
+    return x + noise[0]
+
+
+@refused()
+def does_otherwise_after_some_calls(x, rng):
+    CALLS.append(None)
+    return x + rng.normal(size=3) + (x if len(CALLS) % 7 == 0 else 0.0)
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_not_affine_is_refused_by_its_line(name):
     function, private = REFUSED[name]
-    data = np.zeros(private) if isinstance(private, int) else private
+    data = np.zeros(private)
     with pytest.raises(NotAffine) as caught:
         dpaudit.views(function, private=data)
+    assert len(REFUSED) >= 70
     assert caught.value.place.startswith(f"test_refusals.py:{line_of(function)} "), caught.value
 
 
