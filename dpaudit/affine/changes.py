@@ -58,6 +58,13 @@ class Change(ABC):
     def places(self) -> NDArray[np.intp]:
         """Return which of the private numbers change, as places in their row."""
 
+    def directions(self) -> NDArray[np.float64]:
+        """Return the nearest doubles to the directions, shape ``(len(places()), size)``.
+
+        By default there is one for each number that changes.
+        """
+        return np.eye(self.size)[: len(self.places())]
+
     @abstractmethod
     def along(self, kind: Exact, data: NDArray[Any]) -> NDArray[Any]:
         """Return columns of the directions, shape ``(rows, size)``, from those of all data."""
@@ -97,6 +104,10 @@ class Direction(Change):
     def places(self) -> NDArray[np.intp]:
         """Return which of the private numbers change."""
         return np.flatnonzero([one != 0 for one in self.vector])
+
+    def directions(self) -> NDArray[np.float64]:
+        """Return the numbers of the change that are not 0."""
+        return np.array([[float(self.vector[one])] for one in self.places()]).reshape(-1, 1)
 
     def along(self, kind: Exact, data: NDArray[Any]) -> NDArray[Any]:
         """Return the column of the change."""
@@ -226,6 +237,11 @@ class Box(Change):
     def places(self) -> NDArray[np.intp]:
         """Return which of the private numbers change."""
         return self._ball.at[np.flatnonzero([one != 0 for one in self.radii])]
+
+    def directions(self) -> NDArray[np.float64]:
+        """Return a unit vector for each number that changes, times its radius."""
+        table = np.diag([float(one) for one in self.radii])
+        return table[np.flatnonzero([one != 0 for one in self.radii])]
 
     def along(self, kind: Exact, data: NDArray[Any]) -> NDArray[Any]:
         """Return the columns of the numbers that change, each times its radius."""

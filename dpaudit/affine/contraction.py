@@ -26,12 +26,28 @@ class Contraction(NamedTuple):
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-def matrix_of(letters: Contraction, public: NDArray[Any], shape: tuple[int, ...]) -> Matrix:
+class Nonzero(NamedTuple):
+    """What is not 0 of a public array: its places by axis, the numbers there, and its shape."""
+
+    places: tuple[NDArray[Any], ...]
+    numbers: NDArray[Any]
+    shape: tuple[int, ...]
+
+
+def nonzero(public: NDArray[Any]) -> Nonzero:
+    """Return what is not 0 of an array."""
+    if not public.ndim:
+        return Nonzero((), public.reshape(1)[public.reshape(1) != 0], ())
+    places = np.nonzero(public)
+    return Nonzero(places, public[places], public.shape)
+
+
+def matrix_of(letters: Contraction, public: Nonzero, shape: tuple[int, ...]) -> Matrix:
     """Return the matrix that takes a form of a shape, flattened, to the result, flattened.
 
     Examples
     --------
-    >>> made = matrix_of(Contraction("ij", "j", "i"), np.array([[1.0, 2.0]]), (2,))
+    >>> made = matrix_of(Contraction("ij", "j", "i"), nonzero(np.array([[1.0, 2.0]])), (2,))
     >>> made.rows, made.columns, made.numbers.tolist()
     (1, 2, [1.0, 2.0])
     """
@@ -40,16 +56,14 @@ def matrix_of(letters: Contraction, public: NDArray[Any], shape: tuple[int, ...]
         if sizes.setdefault(one, size) != size:
             raise ValueError(f"axes of {sizes[one]} and of {size} are summed over, or broadcast")
     free = [one for one in letters.form if one not in letters.public]
-    where = np.nonzero(public) if public.ndim else ()
-    count = len(where[0]) if public.ndim else int(bool(public))
+    count, where = len(public.numbers), public.places
     at = {one: where[n][:, None] for n, one in enumerate(letters.public)}
     width = int(np.prod([sizes[one] for one in free], dtype=np.int64))
     grid = np.indices([sizes[one] for one in free]).reshape(len(free), width)
     at |= {one: grid[n][None, :] for n, one in enumerate(free)}
     rows = _flat([(at[one], sizes[one]) for one in letters.result], (count, width))
     columns = _flat([(at[one], sizes[one]) for one in letters.form], (count, width))
-    given = public[where] if public.ndim else np.array([public[()]] * count, dtype=public.dtype)
-    numbers = np.repeat(given, width)
+    numbers = np.repeat(public.numbers, width)
     order = np.argsort(rows, kind="stable")
     total = int(np.prod([sizes[one] for one in letters.result], dtype=np.int64))
     return Matrix(

@@ -50,6 +50,22 @@ class Matrix:
         """Where the entries of each row begin, and where the last ones end."""
         return np.searchsorted(self.at_row, np.arange(self.rows + 1))
 
+    def equals(self, other: Matrix) -> bool:
+        """Return whether another one has the same entries in the same order."""
+        return (self.rows, self.columns) == (other.rows, other.columns) and all(
+            np.array_equal(one, two)
+            for one, two in (
+                (self.at_row, other.at_row),
+                (self.at_column, other.at_column),
+                (self.numbers, other.numbers),
+            )
+        )
+
+    @cached_property
+    def doubles(self) -> NDArray[np.float64]:
+        """The entries as the nearest doubles."""
+        return np.asarray(self.numbers, dtype=float)
+
     @cached_property
     def depth(self) -> int:
         """The most entries of a row."""
@@ -77,9 +93,8 @@ class Doubles:
 
     def mix(self, matrix: Matrix, table: Table) -> Table:
         """Return a matrix times a table."""
-        numbers = matrix.numbers.astype(float)
         made = csr_array(
-            (numbers, matrix.at_column, matrix.starts), shape=(matrix.rows, matrix.columns)
+            (matrix.doubles, matrix.at_column, matrix.starts), shape=(matrix.rows, matrix.columns)
         )
         return np.asarray(made @ table)
 

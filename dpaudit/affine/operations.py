@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
-from dpaudit.affine.contraction import Contraction, matrix_of, of_matmul
+from dpaudit.affine.contraction import Contraction, Nonzero, matrix_of, nonzero, of_matmul
 from dpaudit.affine.form import Form, Tracing
-from dpaudit.affine.kinds import Matrix
+from dpaudit.affine.kinds import DOUBLES, Matrix
 from dpaudit.affine.program import NOWHERE, Ids, Term
 
 _EXACT = 2**53  # whole numbers up to here are doubles
@@ -180,9 +181,7 @@ def _divide(tracing: Tracing, one: Any, other: Any) -> Form:
 def apply_matrix(tracing: Tracing, matrix: Matrix, form: Form, shape: tuple[int, ...]) -> Form:
     """Return a matrix times a form that is flattened."""
     ids, value = form.ids.flatten(), form.value.ravel()  # what is written later is not in it
-    numbers = doubles_of(matrix.numbers)
-    found = np.zeros(matrix.rows)
-    np.add.at(found, matrix.at_row, numbers * value[matrix.at_column])
+    found = DOUBLES.mix(matrix, value[:, None])[:, 0]
     used = np.zeros(matrix.rows, dtype=np.bool_)
     used[matrix.at_row[ids[matrix.at_column] != NOWHERE]] = True
     if not used.any():
@@ -198,11 +197,11 @@ def _matmul(tracing: Tracing, one: Any, other: Any) -> Any:
     if left and isinstance(other, Form):
         raise tracing.refuse("two arrays are multiplied that data or noise decide")
     form, public = (one, other) if left else (other, one)
-    public = np.asarray(densely(public))
+    public = public if issparse(public) else np.asarray(public)
     batch = np.broadcast_shapes(form.shape[:-2], public.shape[:-2])
     form, public = (_stretched(part, batch) for part in (form, public))
     letters = of_matmul(public.ndim, form.ndim, form_is_left=left)
-    shape = np.matmul(*((form.ids, public) if left else (public, form.ids))).shape
+    shape = _shape_of_matmul(*((form.shape, public.shape) if left else (public.shape, form.shape)))
     return contract(tracing, letters, public, form, shape)
 
 
@@ -213,10 +212,29 @@ def _stretched(array: Any, batch: tuple[int, ...]) -> Any:
     return np.broadcast_to(array, (*batch, *array.shape[-2:]))
 
 
+def _shape_of_matmul(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape of a product, as `numpy.matmul` does without forming it."""
+    if one[-1] != other[-2 if len(other) > 1 else 0]:
+        raise ValueError(f"matmul: shapes {one} and {other} do not match")
+    batch = np.broadcast_shapes(one[:-2], other[:-2])
+    return batch + one[-2:-1] + (other[-1:] if len(other) > 1 else ())
+
+
 def contract(tracing: Tracing, letters: Contraction, public: Any, form: Form, shape: Any) -> Form:
     """Return a product of a public array and a form, of a shape."""
-    matrix = matrix_of(letters, numbers_of(tracing, public), form.shape)
+    entries = _nonzero_of(tracing, public)
+    matrix = tracing.program.share(matrix_of(letters, entries, form.shape))
     return apply_matrix(tracing, matrix, form, shape)
+
+
+def _nonzero_of(tracing: Tracing, public: Any) -> Nonzero:
+    """Return what is not 0 of an array, or of a sparse matrix of scipy."""
+    if not issparse(public):
+        return nonzero(numbers_of(tracing, public))
+    made = public.tocoo()
+    numbers = numbers_of(tracing, made.data)
+    some = np.flatnonzero(numbers)
+    return Nonzero(tuple(one[some] for one in made.coords), numbers[some], made.shape)
 
 
 def densely(value: Any) -> Any:

@@ -80,6 +80,7 @@ class Program:
 
     blocks: list[Block] = field(default_factory=list)
     size: int = 0
+    _last: Matrix | None = None
 
     # --- building ----------------------------------------------------------------------------
 
@@ -92,6 +93,12 @@ class Program:
         first = terms[0]
         size = len(first.ids) if first.matrix is None else first.matrix.rows
         return self._add("sum", size, terms)
+
+    def share(self, matrix: Matrix) -> Matrix:
+        """Return the matrix of the last call instead of an equal one, so that it is held once."""
+        if self._last is None or not matrix.equals(self._last):
+            self._last = matrix
+        return self._last
 
     def _add(self, kind: Any, size: int, terms: tuple[Term, ...]) -> Ids:
         self.blocks.append(Block(kind, self.size, size, terms))

@@ -29,6 +29,9 @@ within reach (`View.proof`):
 **The number.** With I the rows of a basis, ``M = D_I' S_I^-1 D_I`` for all directions in which data
 may change. The equations ``S_I Y = L_I`` are solved in balls (Arb; Hansen & Smith's method), which
 proves that S_I is regular and encloses M.
+
+**At scale** no matrix is formed: where a covariance would take more than 5 10^8 products, mu comes
+from the structure of the program (`dpaudit.affine.krylov`), to 1e-6 or better, and is proved.
 """
 
 from __future__ import annotations
@@ -45,15 +48,18 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.affine.changes import Change
+from dpaudit.affine.clamped import Withheld
 from dpaudit.affine.kinds import Balls, Exact, Rationals, Residues, ranks
+from dpaudit.affine.krylov import enclose_mu
 from dpaudit.affine.observation import Observation, observe
 from dpaudit.affine.program import Ids, Program
 from dpaudit.errors import ConvergenceError
 from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.reals import precision
 
-# Entries of a matrix whose rank is worked out in rationals.
-MOST_EXACT = 4000
+# Entries of a matrix whose rank is worked out in rationals, and of one that is formed at all.
+MOST_EXACT, _MOST_ENTRIES = 4000, 10_000_000
+_MOST_WORK = 500_000_000  # products in a covariance, beyond which structure is tried first
 _DIGITS, _WIDTH = (40, 160, 640), 1e-12
 
 Proof = Literal["exact", "primes"]
@@ -131,6 +137,8 @@ class View:
         """Whether a change of the mean leaves the range of the covariance."""
         if self.knows_the_change:
             return True
+        if self._by_structure is not None:
+            return math.isinf(self._by_structure.upper)
         without = self.observation.rank
         return any(rank + more > without for rank, more in self._ranks)
 
@@ -148,7 +156,7 @@ class View:
     @cached_property
     def proof(self) -> Proof:
         """How it is known whether mu is 0, finite or infinite: proved, or modulo three primes."""
-        if self.knows_the_change:
+        if self.knows_the_change or self._by_structure is not None:
             return "exact"
         if self.infinite:
             return "exact" if self._infinite_exactly(self._shortest()) else "primes"
@@ -199,10 +207,13 @@ class View:
         ------
         ConvergenceError
             The ends do not meet to 1e-12 of mu with 640 digits, of a change whose largest mu is
-            found exactly.
+            found exactly. Of a view too large for matrices: they do not meet to 1e-6, or some of
+            what is seen has no noise of its own.
         """
         if self.infinite:
             return Bracket.exactly(math.inf)
+        if self._by_structure is not None:
+            return self._by_structure
         if not self._moves:
             return Bracket.exactly(0.0)
         for digits in _DIGITS:
@@ -212,6 +223,20 @@ class View:
             ):
                 return found
         raise ConvergenceError(f"mu: no bracket of relative width {_WIDTH:g} with {digits} digits")
+
+    @cached_property
+    def _by_structure(self) -> Bracket | None:
+        """The mu of a view of which matrices take too long; None of any other."""
+        rows, columns = len(self.rows), len(self.columns)
+        if rows**2 * columns <= _MOST_WORK:
+            return None
+        try:
+            return enclose_mu(self.program, self.ids, self.change)
+        except Withheld as error:
+            if rows * columns <= _MOST_ENTRIES:
+                return None
+            size = f"{rows} numbers of {columns} normals are too many for matrices"
+            raise ConvergenceError(f"mu: {size}, and {error}") from None
 
     @property
     def _moves(self) -> bool:

@@ -1,0 +1,233 @@
+r"""The mu of a view too large for dense matrices, between two ends that hold.
+
+For one direction c of a change, with ``A = diag(1/s) G`` and ``d = diag(1/s) R c`` of
+`dpaudit.affine.clamped`,
+
+    mu^2 = min over u of ||u||^2 + ||d + A u||^2 = d' (1 + A A')^-1 d.
+
+Conjugate gradients for ``(1 + A A') z = d`` need two passes over the program a step, and vectors of
+as many entries as there are equations. Their z, with residual r, gives two ends, ``||r||^2`` apart:
+
+    2 z'd - ||z||^2 - ||A'z||^2  <=  mu^2  <=  ||A'z||^2 + ||z + r||^2.
+
+Both hold for every z. So conjugate gradients are worked out in doubles, and two more passes with
+bounds on all errors (`dpaudit.affine.substitution`) evaluate the ends: the lower one as the dual
+vector ``diag(1/s) z``, the upper one with the normals ``u = -A'z`` as they stand, in doubles.
+
+For several directions z, u and d are columns, and both inequalities are between symmetric matrices:
+``L <= M <= H``. So ``||M - (L + H) / 2|| <= trace(H - L) / 2``, which no entry exceeds.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from flint import arb, arb_mat
+
+from dpaudit._typing import Array
+from dpaudit.accounting.pairs.composition import Bracket
+from dpaudit.affine.changes import Change
+from dpaudit.affine.clamped import Clamped, Withheld, clamp, require_plain
+from dpaudit.affine.program import Ids, Program
+from dpaudit.affine.substitution import Enclosure
+from dpaudit.errors import ConvergenceError
+from dpaudit.reals import precision
+
+WIDTH = 1e-6  # of a bracket, relative to its upper end
+_GAP = 1e-12  # of the two ends of mu^2 where conjugate gradients stop
+_STEPS = 2000
+_DIGITS, _CHUNK = 40, 256
+_UNIT, _SPARE = 2.0**-53, 1 + 1e-9  # of a rounding, and of what bounds themselves lose to it
+_TINY, _NOTHING = 1e-290, 1e-140  # above underflow of a sum, and of a mu
+
+
+def enclose_mu(program: Program, seen: Ids, change: Change) -> Bracket:
+    """Return a bracket of mu.
+
+    Parameters
+    ----------
+    program
+        The recursion.
+    seen
+        The coordinates that are seen.
+    change
+        By how much private data change.
+
+    Raises
+    ------
+    Withheld
+        Some equation has no normal of its own, or numbers are too small or too large for doubles.
+    ConvergenceError
+        The ends are more than 1e-6 of mu apart.
+    """
+    changed = program.leaves("data")[change.places()]
+    clamped = clamp(program, seen, changed)
+    if clamped is None:
+        return Bracket.exactly(math.inf)
+    return _Problem(clamped, _directions(clamped, changed, change)).bracket(change)
+
+
+def _directions(clamped: Clamped, changed: Ids, change: Change) -> Array:
+    """Return the directions of a change on the inputs, shape ``(inputs, size)``."""
+    found = np.zeros((len(clamped.inputs), change.size))
+    if len(clamped.inputs):
+        at = np.minimum(np.searchsorted(clamped.inputs, changed), len(clamped.inputs) - 1)
+        matters = clamped.inputs[at] == changed
+        np.add.at(found, at[matters], change.directions()[matters])
+    require_plain(found[found != 0])
+    return found
+
+
+class _Problem:
+    """``min ||u||^2 + || diag(1/s) (R c + G u) ||^2`` for some directions c.
+
+    Parameters
+    ----------
+    clamped
+        The equations.
+    moved
+        The directions, shape ``(inputs, size)``.
+    """
+
+    def __init__(self, clamped: Clamped, moved: Array) -> None:
+        self.clamped, self.moved = clamped, moved
+        self.forwards = clamped.recursion.forwards
+        self.backwards = clamped.recursion.backwards
+
+    def bracket(self, change: Change) -> Bracket:
+        """Return the two ends of the largest mu of a change."""
+        if not self.moved.any():
+            return Bracket.exactly(0.0)
+        if self._is_seen():
+            return Bracket.exactly(math.inf)
+        if not (self.clamped.scales.middle > self.clamped.scales.error).all():
+            raise Withheld("some of what is seen has no noise of its own")
+        duals = np.stack([self._solve(one) for one in self.moved.T], axis=1)
+        normals = np.stack([self._normals(one) for one in duals.T], axis=1)
+        found = _between(self._lower(duals), self._upper(normals), change)
+        if change.is_exact and found.width > max(WIDTH * found.upper, _NOTHING):
+            ends = f"{found.lower:.9g} and {found.upper:.9g}"
+            raise ConvergenceError(f"mu: between {ends}, no bracket of relative width {WIDTH:g}")
+        return found
+
+    def _is_seen(self) -> bool:
+        """Return whether some equation has no noise, and the change moves it."""
+        bare = self.clamped.is_bare
+        sums = (self.forwards.enclose(_rounded(one)) for one in self.moved.T) if bare.any() else ()
+        return any(bool((np.abs(one.middle) > one.error)[bare].any()) for one in sums)
+
+    # --- conjugate gradients -----------------------------------------------------------------
+
+    def _normals(self, dual: Array) -> Array:
+        """Return ``-A'z`` on all inputs."""
+        found = self.backwards.apply(dual / self.clamped.scales.middle)
+        return np.where(self.clamped.is_free, -found, 0.0)
+
+    def _solve(self, direction: Array) -> Array:
+        """Return z with ``(1 + A A') z = d``, nearly."""
+        scales = self.clamped.scales.middle
+        rest = self.forwards.apply(direction) / scales
+        found, step, size = np.zeros_like(rest), rest.copy(), float(rest @ rest)
+        gained = 0.0  # z'd
+        for _ in range(_STEPS):
+            if size <= _GAP * gained or not size > 0:
+                break
+            moved = step - self.forwards.apply(self._normals(step)) / scales
+            length = size / float(step @ moved)
+            found, rest = found + length * step, rest - length * moved
+            gained += length * size
+            size, before = float(rest @ rest), size
+            step = rest + size / before * step
+        return found
+
+    # --- ends that hold ----------------------------------------------------------------------
+
+    def _lower(self, duals: Array) -> Enclosure:
+        """Return ``Z'D + D'Z - ||G'Z||^2``: all normals count, with what is theirs."""
+        scaled = duals / self.clamped.scales.middle[:, None]
+        found = [self.backwards.enclose(_exactly(one)) for one in scaled.T]
+        noise = _join([_part(one, ~self.clamped.is_data) for one in found])
+        data = _join([_part(one, self.clamped.is_data) for one in found])
+        moved = _rounded(self.moved[self.clamped.is_data])
+        along, size = product(moved, data), product(noise, noise)
+        middle = along.middle + along.middle.T - size.middle
+        total = np.abs(along.middle) + np.abs(along.middle.T) + np.abs(size.middle)
+        error = along.error + along.error.T + size.error + 4 * _UNIT * total
+        return Enclosure(middle, error * _SPARE)
+
+    def _upper(self, normals: Array) -> Enclosure:
+        """Return ``||U||^2 + ||diag(1/s) (R C + G U)||^2``."""
+        scales = self.clamped.scales
+        least = (scales.middle - scales.error) * (1 - 4 * _UNIT)
+        parts = [_part(_exactly(normals), self.clamped.is_free)]
+        columns = zip(normals.T, self.moved.T, strict=True)
+        sums = [self.forwards.enclose(_added(one, moved)) for one, moved in columns]
+        made = _join(sums)
+        rest = made.middle / least[:, None]
+        error = (made.error / least[:, None] + 2 * _UNIT * np.abs(rest)) * _SPARE
+        parts.append(Enclosure(rest, error))
+        own, other = (product(one, one) for one in parts)
+        middle = own.middle + other.middle
+        return Enclosure(middle, (own.error + other.error + 4 * _UNIT * np.abs(middle)) * _SPARE)
+
+
+def _exactly(values: Array) -> Enclosure:
+    return Enclosure(values, np.zeros_like(values))
+
+
+def _rounded(values: Array) -> Enclosure:
+    """Return doubles that are nearest to rationals."""
+    return Enclosure(values, 2 * _UNIT * np.abs(values))
+
+
+def _added(normals: Array, moved: Array) -> Enclosure:
+    """Return inputs of which each is a normal, exactly, or data that change."""
+    return Enclosure(normals + moved, 2 * _UNIT * np.abs(moved))
+
+
+def _part(found: Enclosure, chosen: Any) -> Enclosure:
+    return Enclosure(found.middle[chosen], found.error[chosen])
+
+
+def _join(columns: list[Enclosure]) -> Enclosure:
+    return Enclosure(*(np.stack([one[side] for one in columns], axis=1) for side in (0, 1)))
+
+
+def product(one: Enclosure, other: Enclosure) -> Enclosure:
+    """Return ``X'Y`` with bounds on the errors, of two tables of as many rows.
+
+    Examples
+    --------
+    >>> found = product(*[Enclosure(np.full((3, 1), 0.1), np.zeros((3, 1)))] * 2)
+    >>> bool(abs(found.middle[0, 0] - 0.03) <= found.error[0, 0] < 1e-15)
+    True
+    """
+    middle = _multiply(one.middle, other.middle)
+    sizes = np.abs(one.middle), np.abs(other.middle)
+    rounding = (_CHUNK + 8) * _UNIT * _multiply(*sizes) + _TINY
+    first = _multiply(sizes[0] + one.error, other.error)
+    return Enclosure(middle, (rounding + first + _multiply(one.error, sizes[1])) * _SPARE)
+
+
+def _multiply(one: Array, other: Array) -> Array:
+    """Return ``X'Y``: sums of a chunk in doubles, sums of chunks exactly."""
+    ends = range(0, len(one), _CHUNK)
+    parts = [(one[a : a + _CHUNK].T @ other[a : a + _CHUNK]).ravel() for a in ends]
+    table = np.array(parts or [np.zeros(one.shape[1] * other.shape[1])])
+    return np.array([math.fsum(column) for column in table.T]).reshape(one.shape[1], -1)
+
+
+def _between(lower: Enclosure, upper: Enclosure, change: Change) -> Bracket:
+    """Return the largest mu, of M between two matrices."""
+    middle = (lower.middle + upper.middle) / 2
+    middle = (middle + middle.T) / 2
+    apart = np.trace(upper.middle - lower.middle) + np.trace(upper.error + lower.error)
+    rounded = 8 * _UNIT * (np.abs(lower.middle) + np.abs(upper.middle))
+    loose = np.linalg.norm(lower.error + upper.error + rounded)
+    slack = float((max(apart, 0.0) / 2 + loose) * _SPARE)
+    with precision(_DIGITS):
+        return change.largest(
+            arb_mat([[arb(one, slack) for one in row] for row in middle.tolist()])
+        )

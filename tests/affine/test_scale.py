@@ -1,0 +1,299 @@
+"""Views without matrices: two ends that hold, beside the same mu from matrices."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import dpaudit
+from dpaudit.affine import krylov, view
+from dpaudit.affine.changes import Box, Direction, L1Ball, L2Ball
+from dpaudit.affine.clamped import Withheld, clamp
+from dpaudit.affine.krylov import enclose_mu
+from dpaudit.affine.reading import ids_of, read_recursion
+from dpaudit.affine.view import View
+from dpaudit.errors import ConvergenceError
+
+
+def ring(size):
+    """Return the weights of a ring, a third each."""
+    return sum(np.roll(np.eye(size), shift, axis=1) for shift in (-1, 0, 1)) / 3
+
+
+def gossip(weights, rounds, seen, scale=2.0):
+    """Return gossip with noise on every message, of which some nodes' are seen."""
+
+    def run(x, rng):
+        heard = []
+        for _ in range(rounds):
+            sent = x + rng.normal(scale=scale, size=weights.shape[0])
+            heard.append(sent[seen])
+            x = weights @ sent
+        return heard
+
+    return run
+
+
+def view_of(function, count, change):
+    found = read_recursion(function, np.zeros(count))
+    return View(found.program, ids_of(found.output), change)
+
+
+# --- random recursions ------------------------------------------------------------------------
+
+
+class Random:
+    """A recursion of a few nodes and rounds, of one of seven kinds."""
+
+    def __init__(self, seed):
+        rng = np.random.default_rng(seed)
+        self.kind, self.count, self.rounds = seed % 7, int(rng.integers(2, 7)), rng.integers(1, 6)
+        self.weights = rng.standard_normal((self.count, self.count))
+        self.weights *= rng.random(self.weights.shape) < 0.5
+        self.seen = rng.choice(self.count, size=rng.integers(1, self.count), replace=False)
+        self.scale = 10.0 ** rng.uniform(-1, 1)
+        changes = (
+            Direction(rng.integers(-2, 3, self.count)),
+            L2Ball(np.arange(self.count)[:2], 0.5),
+            L1Ball([self.count - 1, 0], 3),
+            Box([0, 1], [2, Fraction(1, 3)]),
+        )
+        self.change = changes[rng.integers(len(changes))]
+
+    def __call__(self, x, rng):
+        heard, pace = [], 0 * x
+        for _ in range(self.rounds):
+            noise = rng.normal(scale=self.scale, size=self.count)
+            sent = x + noise
+            if self.kind == 1:  # own noise is known
+                heard.append(noise[:1])
+            if self.kind == 2:  # states are seen, after their noise
+                sent = x = self.weights @ x + noise
+            if self.kind == 3:  # states with momentum
+                pace = pace / 2 + self.weights @ x + noise
+                sent = x = x - 3 * pace / 10
+            if self.kind == 4:  # sums alone
+                heard.append(2 * sent[0] - x[1])
+                sent = np.stack([sent[self.seen].sum()] * self.count)
+            if self.kind == 5:  # some send no noise
+                sent = x + noise * (np.arange(self.count) % 3 != 1)
+            if self.kind == 6:  # noise of several
+                sent = x + noise - np.roll(rng.normal(size=self.count), 1)
+            heard.append(sent[self.seen])
+            x = self.weights @ sent if self.kind != 2 else x
+        return heard
+
+
+def attempt(found):
+    """Return the bracket without matrices; None where there is none."""
+    try:
+        return enclose_mu(found.program, found.ids, found.change)
+    except Withheld:
+        return None
+
+
+@pytest.mark.parametrize("seed", range(140))
+def test_both_ways_say_the_same(seed):
+    recursion = Random(seed)
+    by_matrices = view_of(recursion, recursion.count, recursion.change)
+    found = attempt(by_matrices)
+    if found is None:
+        pytest.skip("some of what is seen has no noise of its own")
+    mu = by_matrices.mu
+    assert found.lower <= mu.upper
+    assert mu.lower <= found.upper
+    assert found.upper == mu.upper or found.width <= 1e-9 * mu.upper
+
+
+def test_few_of_them_are_without_an_answer():
+    recursions = map(Random, range(0, 70))
+    found = [attempt(view_of(one, one.count, one.change)) for one in recursions]
+    assert sum(one is None for one in found) < 20
+    assert sum(one is not None and 0 < one.upper < math.inf for one in found) > 35
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_ends_hold_whatever_conjugate_gradients_return(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    recursion = Random(7 * seed)
+    by_matrices = view_of(recursion, recursion.count, recursion.change)
+
+    def astray(self, direction, *, solve=krylov._Problem._solve):
+        found = solve(self, direction)
+        return found * (1 + 0.3 * rng.standard_normal(found.shape))
+
+    monkeypatch.setattr(krylov._Problem, "_solve", astray)
+    monkeypatch.setattr(krylov, "WIDTH", math.inf)
+    found = enclose_mu(by_matrices.program, by_matrices.ids, by_matrices.change)
+    assert found.lower <= by_matrices.mu.lower
+    assert by_matrices.mu.upper <= found.upper
+
+
+def test_a_solver_that_stops_early_gives_no_answer(monkeypatch):
+    found = view_of(gossip(ring(9), 9, [0, 1, 8]), 9, Direction(np.eye(9)[4]))
+    monkeypatch.setattr(krylov, "_STEPS", 1)
+    with pytest.raises(ConvergenceError, match="no bracket of relative width 1e-06"):
+        enclose_mu(found.program, found.ids, found.change)
+
+
+def test_errors_of_rounding_are_within_their_bounds():
+    """Sums that cancel, of thirds: their errors are as large as the bounds have to be."""
+
+    def cancelling(x, rng):
+        state, heard = 1e5 * x, []
+        for _ in range(6):
+            state = state / 3 + rng.normal(size=2) / 7
+            heard.append(state - 1e5 * x / 3 + 0.1 * x + rng.normal(size=2))
+            state = state * 3
+        return heard
+
+    found = view_of(cancelling, 2, Direction([1, Fraction(1, 7)]))
+    by_structure = attempt(found)
+    assert by_structure.lower <= found.mu.lower <= found.mu.upper <= by_structure.upper
+    assert 1e-12 < by_structure.width / found.mu.upper < 1e-6
+
+
+# --- what has no answer, and what is infinite ---------------------------------------------------
+
+
+@pytest.fixture
+def large(monkeypatch):
+    """Every view is too large for matrices."""
+    monkeypatch.setattr(view, "_MOST_WORK", 0)
+    monkeypatch.setattr(view, "_MOST_ENTRIES", 0)
+
+
+@pytest.mark.usefixtures("large")
+def test_noise_at_the_start_alone_has_no_answer():
+    def averaged(x, rng):
+        state, heard = x + rng.normal(size=5), []
+        for _ in range(4):
+            state = ring(5) @ state
+            heard.append(state[:2])
+        return heard
+
+    found = view_of(averaged, 5, Direction([1, 0, 0, 0, 0]))
+    with pytest.raises(ConvergenceError, match=r"8 numbers of 5 normals .* no noise of its own"):
+        _ = found.mu
+
+
+@pytest.mark.usefixtures("large")
+@pytest.mark.parametrize(
+    "bare", [lambda x: x[1] + 2 * x[0], lambda x: (3 * x)[0], lambda x: x[0] / 7 + x[2]]
+)
+def test_what_is_seen_without_noise_is_infinite(bare):
+    def beside(x, rng):
+        return [x + rng.normal(size=3), bare(x)]
+
+    found = view_of(beside, 3, Direction([1, 0, 0]))
+    assert found.infinite
+    assert found.proof == "exact"
+    assert found.mu.lower == math.inf
+    assert view_of(beside, 3, Direction([0, 0, 0])).mu.upper == 0.0
+
+
+@pytest.mark.usefixtures("large")
+def test_noise_that_another_number_tells_hides_nothing():
+    def told(x, rng):
+        noise = rng.normal(size=3)
+        sent = x + noise
+        return [sent, 2 * sent[0] - x[1], noise[2] + 1]
+
+    assert not view_of(told, 3, Direction([1, 0, 0])).infinite
+    assert view_of(told, 3, Direction([0, 1, 0])).infinite
+    assert view_of(told, 3, Direction([0, 0, 1])).infinite
+
+
+@pytest.mark.usefixtures("large")
+def test_a_sum_that_cancels_determines_nothing():
+    """Of ``a - a`` nothing follows about a."""
+
+    def cancelled(x, rng):
+        noise = rng.normal(size=2)
+        return [(x + noise - noise)[1] - x[1] + x[0] + noise[0], x[0] - noise[0]]
+
+    found = view_of(cancelled, 2, Direction([1, 0]))
+    try:
+        mu = found.mu
+    except ConvergenceError:
+        return
+    assert mu.lower == math.inf
+
+
+@pytest.mark.usefixtures("large")
+def test_what_is_known_of_oneself_follows_from_what_is_heard():
+    """A node that knows its own noise sees no more of others than who hears what it hears."""
+    weights = ring(8)
+
+    def own(x, rng):
+        heard = []
+        for _ in range(6):
+            noise = rng.normal(scale=2.0, size=8)
+            sent = x + noise
+            heard += [sent[[0, 1, 7]], noise[0], x[0]]
+            x = weights @ sent
+        return heard
+
+    change = Direction(np.eye(8)[3])
+    plain = view_of(gossip(weights, 6, [0, 1, 7]), 8, change).mu
+    found = view_of(own, 8, change).mu
+    assert found.lower == pytest.approx(plain.upper, rel=1e-9)
+    assert found.upper == pytest.approx(plain.upper, rel=1e-9)
+
+
+def test_noise_of_half_the_scale_gives_twice_the_mu():
+    change = Direction(np.eye(8)[3])
+    ends = [view_of(gossip(ring(8), 5, [0, 1], scale), 8, change) for scale in (1.0, 2.0)]
+    loud, quiet = map(attempt, ends)
+    assert loud.lower == pytest.approx(2 * quiet.upper, rel=1e-9)
+
+
+def test_numbers_out_of_the_range_of_doubles_have_no_answer():
+    found = view_of(lambda x, rng: x * 1e-250 + rng.normal(size=1), 1, L2Ball([0]))
+    with pytest.raises(Withheld, match="too small"):
+        clamp(found.program, found.ids, found.program.leaves("data"))
+
+
+# --- at scale ------------------------------------------------------------------------------------
+
+
+def test_a_view_chooses_its_way_by_its_size():
+    change = Direction(np.eye(100)[5])
+    large = view_of(gossip(ring(100), 15, range(50, 100)), 100, change)
+    assert large._by_structure is not None
+    assert large.proof == "exact"
+    assert not large.infinite
+    assert large.mu.width <= 1e-9 * large.mu.upper
+    small = View(large.program, large.ids[-60:], change)
+    assert small._by_structure is None
+    assert 0 < small.mu.upper < large.mu.lower
+
+
+def test_sparse_weights_are_taken_as_they_are():
+    sparse = pytest.importorskip("scipy.sparse")
+    dense = ring(7)
+    change = Direction(np.eye(7)[3])
+    expected = view_of(gossip(dense, 4, [0, 1]), 7, change).mu
+    for kind in (sparse.csr_array, sparse.csc_array, sparse.coo_array, sparse.csr_matrix):
+        found = view_of(gossip(kind(dense), 4, [0, 1]), 7, change)
+        assert found.mu == expected
+
+
+@pytest.mark.slow
+def test_a_thousand_nodes_and_rounds():
+    found = dpaudit.views(
+        gossip(ring(1000), 1000, [999, 0, 1]), private=np.zeros(1000), about={"ten away": 10}
+    )
+    mu = found.mu("output")
+    assert mu.width <= 1e-9 * mu.upper
+    assert (
+        mu.lower
+        > dpaudit.views(
+            gossip(ring(100), 100, [99, 0, 1]), private=np.zeros(100), about={"ten away": 10}
+        )
+        .mu("output")
+        .upper
+    )
