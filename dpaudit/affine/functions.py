@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -63,10 +63,13 @@ def apply_function(tracing: Tracing, function: Any, args: Any, named: Any) -> An
     raise tracing.refuse(f"numpy.{name} {given}")
 
 
+_signature = cache(inspect.signature)
+
+
 def _takes(rule: Callable[..., Any], args: Any, named: Any) -> bool:
     """Return whether a rule has all these arguments, and results are doubles."""
     try:
-        bound = inspect.signature(rule).bind(*args, **named)
+        bound = _signature(rule).bind(*args, **named)
     except TypeError:
         return False
     return is_double(bound.arguments.get("dtype"))

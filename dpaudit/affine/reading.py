@@ -298,16 +298,17 @@ _OTHERWISE = "it returns something else, or texts or numbers of another shape, f
 def _compare(function: Function, traced: _Traced, private: Any, seed: int) -> _Comparison:
     rng = np.random.Generator(np.random.PCG64(seed))
     count = int(np.clip(_ENOUGH // max(traced.program.size, 1), _FEWEST, RUNS))
-    runs = list[_PlainRun]()
+    runs, expected = list[_PlainRun](), outline(traced.seen)
+    normals, numbers = (len(traced.program.leaves(kind)) for kind in ("noise", "data"))
     while len(runs) < count:
         run = _run_plainly(function, private, rng, _DECADES[len(runs) % len(_DECADES)])
         if run is None:
             return _Comparison(count, "it fails on plain arrays")
-        if len(run.noise) != len(traced.program.leaves("noise")):
+        if len(run.noise) != normals:
             return _Comparison(count, "it draws another number of normals on plain arrays")
-        if run.rounds != traced.rounds or len(run.data) != len(traced.program.leaves("data")):
+        if run.rounds != traced.rounds or len(run.data) != numbers:
             return _Comparison(count, "it asks for other inputs on plain arrays")
-        if run.outline != outline(traced.seen):
+        if run.outline != expected:
             return _Comparison(count, _OTHERWISE)
         runs.append(run)
     return _Comparison(count, None if _are_alike(traced, runs) else _UNLIKE)
