@@ -387,15 +387,32 @@ def test_unfinished_nodes_of_a_tree_count_only_if_they_are_released():
     assert (complete, online) == (root_up(fmpq(5)), 2.0)
 
 
-def test_many_patterns_of_a_tree_are_enclosed(monkeypatch):
-    apart = Participation(kind="min-separation", separation=4)
-    exact = squared_sensitivity(Tree(22), apart)
-    assert exact.lower == exact.upper
-    monkeypatch.setattr(sensitivities, "_MOST_PATTERNS", 0)
-    found = squared_sensitivity(Tree(22), apart)
-    assert found.lower <= exact.upper <= found.upper
-    assert float(found.upper) < 1.1 * float(exact.upper)
-    assert float(found.lower) > 0.97 * float(exact.upper)
+@pytest.mark.parametrize("is_completed", [True, False], ids=["complete", "online"])
+def test_many_patterns_of_a_tree_are_enclosed(is_completed, monkeypatch):
+    """With all inner products, and with what is known of nodes alone."""
+    for rounds, separation, most in ((22, 4, None), (21, 3, 3), (16, 2, 4), (13, 5, None)):
+        apart = Participation(kind="min-separation", separation=separation, most=most)
+        tree_of = Tree(rounds, is_completed)
+        monkeypatch.setattr(sensitivities, "_MOST_PATTERNS", 5_000)
+        exact = squared_sensitivity(tree_of, apart)
+        assert exact.lower == exact.upper
+        monkeypatch.setattr(sensitivities, "_MOST_PATTERNS", 0)
+        for limit in (2_000, 0):
+            monkeypatch.setattr(sensitivities, "_MOST_ROUNDS", limit)
+            found = squared_sensitivity(tree_of, apart)
+            assert found.lower <= exact.upper <= found.upper
+        monkeypatch.setattr(sensitivities, "_MOST_ROUNDS", 2_000)
+        assert float(found.upper) < 1.4 * float(exact.upper)
+
+
+def test_what_fills_nodes_is_exact_where_a_pattern_does():
+    kind = {"strategy": "tree", "participation": "min-separation"}
+    assert sensitivity(MatrixParameters(rounds=100, separation=20, **kind)).upper == root_up(
+        fmpq(76)
+    )
+    found = sensitivity(MatrixParameters(rounds=4096, separation=512, **kind))
+    assert found.upper == root_up(fmpq(10 * 8 + 16 + 32 + 64))
+    assert found.width <= 1e-15 * found.upper
 
 
 # By name
@@ -530,7 +547,15 @@ def test_what_is_calibrated_is_described_with_its_noise():
         ),
         ("participations", {"participations": 2}),
         ("participations", {"participation": "cyclic", "separation": 300, "participations": 3}),
-        ("rounds", {"strategy": "tree", "rounds": 5000, "participation": "min-separation"}),
+        (
+            "rounds",
+            {
+                "strategy": "prefix",
+                "momentum": 0.5,
+                "rounds": 5000,
+                "participation": "min-separation",
+            },
+        ),
     ],
     ids=str,
 )

@@ -22,7 +22,8 @@ The largest value over patterns:
   the largest sum of ``G_jj``, found step by step from the last round. Where patterns are few, all
   are gone through. Elsewhere it is enclosed: ``sum_{i, j in P} |G_ij| <= sum_{i in P} w_i`` with
   ``w_i`` the largest sum of ``|G_ij|`` over a pattern with i in it, so that it is at most the
-  largest sum of ``w_i`` (Choquette-Choo et al. 2023); the lower end is the best of some patterns.
+  largest sum of ``w_i`` (Choquette-Choo et al. 2023), of a tree also by how many rounds a node can
+  have (`dpaudit.accounting.matrices.strategies.Tree`); the lower end is the best of some patterns.
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ def _separated(strategy: Strategy, participation: Participation) -> Squared:
     rounds = strategy.rounds
     most = _MOST_ROUNDS if strategy.is_nonnegative else _MOST_SIGNED
     if rounds > most:
-        raise InvalidArgument("rounds", rounds, f"at most {most} for min-separation, of this C")
+        return _enclosed_by_strategy(strategy, participation, most)
     if participation.number(rounds) <= _MOST_PATTERNS:
         patterns = participation.separated(rounds, strategy.starts)
         return square_of_patterns(strategy, patterns)
@@ -125,6 +126,16 @@ def _separated(strategy: Strategy, participation: Participation) -> Squared:
         squares = [strategy.inner(one, one) for one in range(rounds)]
         return Squared.exactly(*participation.heaviest(squares, participation.epochs(rounds)))
     return _enclosed(strategy, participation)
+
+
+def _enclosed_by_strategy(strategy: Strategy, participation: Participation, most: int) -> Squared:
+    """Return a bracket from what a strategy knows of its patterns, or raise `InvalidArgument`."""
+    first = participation.cycle(strategy.rounds, 0)
+    upper = strategy.separated_square(participation.separation, len(first))
+    if upper is None:
+        expected = f"at most {most} for min-separation, of this C"
+        raise InvalidArgument("rounds", strategy.rounds, expected)
+    return Squared(_of_pattern(strategy, first).lower, upper, first)
 
 
 def _of_pattern(strategy: Strategy, pattern: Pattern) -> Squared:
@@ -187,7 +198,9 @@ def _enclosed(strategy: Strategy, participation: Participation) -> Squared:
     patterns = {_ascended(table, participation, start) for start in starts}
     patterns |= {_grown(table, participation), participation.cycle(rounds, 0)}
     best = square_of_patterns(strategy, sorted(patterns))
-    return Squared(best.lower, fmpq(upper.numerator, upper.denominator), best.pattern)
+    known = strategy.separated_square(gap, epochs)
+    above = fmpq(upper.numerator, upper.denominator)
+    return Squared(best.lower, above if known is None else min(above, known), best.pattern)
 
 
 def _ascended(table: Array, participation: Participation, weights: Array) -> Pattern:

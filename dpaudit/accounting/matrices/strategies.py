@@ -88,6 +88,13 @@ class Strategy(ABC):
         """Return whether columns at least so far apart are proved to have an inner product of 0."""
         return False
 
+    def separated_square(self, separation: int, most: int) -> Entry | None:
+        """Return what no ``|| sum_j s_j c_j ||^2`` is above, of so many rounds so far apart.
+
+        None: nothing is known that all inner products of columns do not say.
+        """
+        return None
+
     def is_banded(self, band: int) -> bool:
         """Return whether it is proved that round j enters no rows but j to ``j + band - 1``."""
         return False
@@ -321,6 +328,24 @@ class Tree(Strategy):
             nodes, node_of = np.unique(places >> level, return_inverse=True)
             sums = np.bincount(node_of, weights)[nodes < self.nodes(level)]
             total += int(sums @ sums)
+        return fmpq(total)
+
+    def separated_square(self, separation: int, most: int) -> Entry:
+        """Return what no pattern of so many rounds so far apart is above.
+
+        Of a level's nodes each has at most ``ceil(size / separation)`` rounds of a pattern, and the
+        sum of the squares of their numbers is largest where all nodes but one are full or empty.
+
+        Examples
+        --------
+        >>> Tree(8).separated_square(4, 2)  # 2 of size 1, 2 of size 2, 2 of size 4, 4 of size 8
+        10
+        """
+        total = 0
+        for level in self.levels:
+            full = min(most, -(-(1 << level) // separation))
+            spread = most // full * full**2 + (most % full) ** 2
+            total += min(spread, self.nodes(level) * full**2)
         return fmpq(total)
 
     def inner(self, one: int, other: int) -> Entry:
