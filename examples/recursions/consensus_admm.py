@@ -39,9 +39,9 @@ MU = {
     },
     "by_edges": {
         "node 0 by 1": {
-            "node 1": 5.11890620475,
-            "node 2": 3.4090965105,
-            "eavesdropper": 6.18465843847,
+            "node 1": 3.87939563142,
+            "node 2": 2.50777892142,
+            "eavesdropper": 4.71699096494,
         },
     },
 }
@@ -73,7 +73,7 @@ def by_nodes(private, rng):
 def by_edges(private, rng):
     edges = [(i, (i + side) % 4) for i in range(4) for side in (1, -1)]
     averages, duals, sent = dict.fromkeys(edges, 0.0), dict.fromkeys(edges, 0.0), []
-    for _ in range(20):
+    for _ in range(12):
         pull = {edge: averages[edge] - duals[edge] for edge in edges}
         models = [(private[i] + sum(pull[e] for e in edges if e[0] == i)) / 3 for i in range(4)]
         values = {e: models[e[0]] + duals[e] + rng.normal(scale=0.5) for e in edges}

@@ -20,7 +20,7 @@ def extra_moves(rounds=16, own=1 / 3, step=0.4, curvature=0.5):
     return np.array(moves)
 
 
-def edge_moves(rounds=20):
+def edge_moves(rounds=12):
     """Return by how much a message on an edge moves, given those before."""
     dual, moves = 0.0, []
     for _ in range(rounds):
