@@ -1,9 +1,10 @@
 """ADMM sharing: two parties hold columns of the features, a centre holds the labels.
 
-Source: Hu, Niu, Yang and Zhou, Learning privately over distributed features: an ADMM sharing
-approach (2019), equations (6) to (9), with the squared loss and a ridge. Party m sends D_m x_m with
-noise, the centre answers with the gap between their sum and its own copy of the prediction. The
-features are public, private are the labels. A party sees its own messages and the gaps.
+Source: Hu, Liu, Ge, Kong, Jiang and Niu, Learning privately over distributed features: an ADMM
+sharing approach (2020), equations (6) to (9), with the squared loss and a ridge. Party m sends D_m
+x_m with noise, the centre answers with the gap between their sum and its own copy of the
+prediction. The features are public, private are the labels. A party sees its own messages and the
+gaps.
 
 From the gaps party 0 computes, for any labels that it has in mind, all messages of party 1. Labels
 that differ by c move the noise in the first by c, in each later one by c - penalty * K c, where K
@@ -13,7 +14,7 @@ and the gaps together tell the labels without error, as the centre adds no noise
 
 import numpy as np
 
-SOURCE = "Hu, Niu, Yang, Zhou 2019"
+SOURCE = "Hu and others 2020"
 PRIVATE = np.zeros(4)
 CHANGES = {"label 0 by 2": np.array([2.0, 0.0, 0.0, 0.0])}
 COLUMNS = (

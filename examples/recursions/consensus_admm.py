@@ -1,12 +1,13 @@
 """Consensus ADMM by its centre, by nodes and by edges, with noise on what is sent.
 
-Sources: Boyd, Parikh, Chu, Peleato and Eckstein, Distributed optimization via the ADMM (2011),
-section 7.1, with a centre that takes the mean, and section 7.2, where here every edge of a network
-has an average of its own, to which either end sends its model plus its dual variable. By nodes,
-Shi, Ling, Yuan, Wu and Yin, On the linear convergence of the ADMM in decentralized consensus
-optimization (2014): a node broadcasts its model. Four nodes, on a ring where there is no centre,
-losses (x - b_i)**2 / 2, penalty 1; private is b_i at each node. A node sees what it sends and what
-it hears; "all messages", or "eavesdropper", is who reads the wire.
+Sources: Boyd, Parikh, Chu, Peleato and Eckstein, Distributed optimization and statistical learning
+via the alternating direction method of multipliers (2011), section 7.1, with a centre that takes
+the mean, and section 7.2, where here every edge of a network has an average of its own, to which
+either end sends its model plus its dual variable. By nodes, Shi, Ling, Yuan, Wu and Yin, On the
+linear convergence of the ADMM in decentralized consensus optimization (2014): a node broadcasts its
+model. Four nodes, on a ring where there is no centre, losses (x - b_i)**2 / 2, penalty 1; private
+is b_i at each node. A node sees what it sends and what it hears; "all messages", or "eavesdropper",
+is who reads the wire.
 
 With a centre, a message moves by 1/2 under noise of variance .1, given those before, as its dual
 variable follows from messages: mu = 5 for ten of them. Node 1 sees the nine means before its last
