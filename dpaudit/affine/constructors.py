@@ -125,9 +125,13 @@ def _converter(tracing: Tracing, original: Callable[..., Any]) -> Callable[..., 
             return np.full((), None)  # of objects: so the product is left to the form
         if not holds_form(value) or _is_of_another_package(sys._getframe(1)):
             return original(value, *given, **named)
+        if len(given) > 1 or named.keys() - {"dtype", "copy", "order"}:
+            name = original.__name__
+            raise tracing.refuse(f"numpy.{name} is given arguments that are not followed")
         dtype = given[0] if given else named.get("dtype")
         found = tracing.form_of(value)
-        found = found if original is _AS_ARRAY else found.copy()
+        shares = original in _SHARING and found.is_array
+        found = found if shares else found.as_array()
         return found if dtype is None else found.astype(dtype)
 
     return convert
@@ -176,7 +180,8 @@ class _Joiner:
         return self.join([np.atleast_1d(self.tracing.form_of(one)) for one in parts])
 
 
-_AS_ARRAY, _AS_ANY_ARRAY = np.asarray, np.asanyarray
+_AS_ANY_ARRAY = np.asanyarray
+_SHARING = (np.asarray, np.asanyarray)  # memory of what is an array
 _FULL, _FULL_LIKE = np.full, np.full_like
 
 

@@ -77,8 +77,9 @@ class Tracing:
 
     def public(self, value: Any) -> Form:
         """Return public numbers as a form, an array of its own."""
-        numbers = np.array(value)
-        return Form(self, np.full(numbers.shape, NOWHERE, dtype=np.int64), numbers)
+        numbers, is_array = np.array(value), isinstance(value, np.ndarray)
+        ids = np.full(numbers.shape, NOWHERE, dtype=np.int64)
+        return Form(self, ids, numbers, is_array=is_array)
 
     def form_of(self, value: Any) -> Form:
         """Return a number, an array or nested lists of such as a form."""
@@ -246,6 +247,10 @@ class Form(NDArrayOperatorsMixin, tracked.Symbolic):
         """Return the same entries in memory of their own."""
         ids, value = (one.copy(*order, **named) for one in (self.ids, self.value))
         return Form(self.tracing, ids, value, is_array=self.is_array)
+
+    def as_array(self) -> Form:
+        """Return an array of the same entries, of its own memory."""
+        return Form(self.tracing, self.ids.copy(), self.value.copy(), is_array=True)
 
     def astype(self, dtype: Any, **_: Any) -> Form:
         """Return the same entries as doubles."""

@@ -88,6 +88,8 @@ _CONSTANT = (type(None), str, bytes, complex, range, Decimal, Enum, Fraction)
 
 def is_number(value: Any) -> bool:
     """Return whether a value is a number or an array of numbers; truth values are 0 and 1."""
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        return all(isinstance(one, int | float | Fraction) for one in value.flat)
     if isinstance(value, np.ndarray | np.generic):
         return value.dtype.kind in "iufb"
     return isinstance(value, int | float)
