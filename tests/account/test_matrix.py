@@ -13,6 +13,7 @@ import pytest
 from flint import fmpq, fmpq_mat
 from typer.testing import CliRunner
 
+import dpaudit
 import dpaudit.accounting.matrices.sensitivity as sensitivities
 from dpaudit.accounting.calibrate import calibrate
 from dpaudit.accounting.events import GaussianRelease, PoissonSubsampledGaussian
@@ -563,6 +564,56 @@ def test_what_cannot_be_is_refused_by_name(name, parameters):
     with pytest.raises(InvalidArgument) as caught:
         MATRIX.event(MatrixParameters(**parameters))
     assert caught.value.name == name
+
+
+# The same from code, by an engine that knows no strategy
+
+
+def square_root_code(x, rng):
+    """Prefix sums ``A x + B z``: of a square root B is C."""
+    c = root(len(x))
+    return np.cumsum(x) + c @ rng.normal(scale=2.0, size=len(x))
+
+
+def lambda_code(x, rng):
+    """Every round takes back three quarters of the noise before it."""
+    seen, last = [], 0.0
+    for one in x:
+        noise = rng.normal(scale=2.0)
+        seen.append(one + noise - 0.75 * last)
+        last = noise
+    return seen
+
+
+def online_tree_code(x, rng):
+    return [
+        sum(x[start : start + size]) + rng.normal(scale=2.0)
+        for size in (1, 2, 4)
+        for start in range(0, len(x) - size + 1, size)
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("code", "parameters"),
+    [
+        (square_root_code, {"strategy": "square-root"}),
+        (lambda_code, {"strategy": "lambda-cgd", "cancellation": 0.75}),
+        (online_tree_code, {"strategy": "tree", "completion": False}),
+    ],
+    ids=lambda one: getattr(one, "__name__", ""),
+)
+def test_code_of_it_has_the_mu_of_the_worst_pattern(code, parameters):
+    n = 7
+    for way in (("single", 1, None), ("cyclic", 3, None), ("min-separation", 2, 2)):
+        found = 0.0
+        for rounds in patterns(n, *way):
+            change = np.zeros(n)
+            change[list(rounds)] = 1.0
+            seen = dpaudit.views(code, private=np.zeros(n), change=change)
+            found = max(found, seen.worst.upper)
+        event = MATRIX.event(given(way, rounds=n, noise_scale=2.0, **parameters))
+        assert totals(event)["mu"] == pytest.approx(found, rel=1e-12)
 
 
 # Rows that are chosen after seeing
