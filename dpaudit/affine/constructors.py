@@ -17,7 +17,6 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 
 from dpaudit.affine.form import Form, Tracing, holds_form
 from dpaudit.freezing import tracked
@@ -32,8 +31,13 @@ _OF_ARRAYS = (
     *("shape", "ndim", "size"),
 )
 _COMPILED = tuple(EXTENSION_SUFFIXES)
-# Of which the second argument is a right-hand side.
-_SOLVERS = (linalg.solve, linalg.cho_solve, linalg.lu_solve, linalg.solve_triangular)
+# Functions of scipy that are linear in the columns of one argument, and which one that is.
+_OF_COLUMNS = {
+    **{f"linalg.{name}": 1 for name in ("solve", "cho_solve", "lu_solve", "solve_triangular")},
+    **{f"linalg.{name}": 1 for name in ("solve_toeplitz", "matmul_toeplitz", "solveh_banded")},
+    "linalg.solve_banded": 2,
+    "signal.lfilter": 2,
+}
 
 
 @contextmanager
@@ -77,15 +81,19 @@ def _replacements(tracing: Tracing) -> Iterator[tuple[Any, Any]]:
     for names, instead in ((_MADE, _maker), (_CONVERTED, _converter), (_OF_ARRAYS, _caller)):
         for name in names:
             yield getattr(np, name), instead(tracing, getattr(np, name))
-    for solver in _SOLVERS:
-        yield solver, _solver(tracing, solver)
+    for path, place in _OF_COLUMNS.items():
+        room, name = path.split(".")
+        if (module := sys.modules.get(f"scipy.{room}")) is not None:
+            yield getattr(module, name), _mapper(tracing, getattr(module, name), place)
     yield np.r_, _Joiner(tracing, np.r_, np.concatenate)
     yield np.c_, _Joiner(tracing, np.c_, np.column_stack)
 
 
 def _holders(function: Any) -> list[dict[str, Any]]:
-    """Return the names of numpy, of scipy's solvers, and of all code that is of no library."""
-    held = [vars(np), vars(linalg), getattr(inspect.unwrap(function), "__globals__", {})]
+    """Return the names of numpy, of two rooms of scipy, and of all code that is of no library."""
+    rooms = (sys.modules.get(f"scipy.{room}") for room in ("linalg", "signal"))
+    held = [vars(np), getattr(inspect.unwrap(function), "__globals__", {})]
+    held += [vars(room) for room in rooms if room is not None]
     for name, module in list(sys.modules.items()):
         names = getattr(module, "__dict__", None)
         if isinstance(names, dict) and name.partition(".")[0] != "dpaudit":
@@ -149,18 +157,23 @@ def _caller(tracing: Tracing, original: Callable[..., Any]) -> Callable[..., Any
     return call
 
 
-def _solver(tracing: Tracing, original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what solves a system with a form for its right-hand side, by all unit vectors."""
+def _mapper(tracing: Tracing, original: Callable[..., Any], place: int) -> Callable[..., Any]:
+    """Return what maps the columns of a form as all unit vectors are mapped."""
 
     @wraps(original)
-    def solve(matrix: Any, *given: Any, **named: Any) -> Any:
-        if not given or not holds_form(given[0]):
-            return original(matrix, *given, **named)
-        form, *others = given
-        right = tracing.form_of(form)
-        return original(matrix, np.eye(len(right)), *others, **named) @ right
+    def apply(*given: Any, **named: Any) -> Any:
+        if len(given) <= place or not holds_form(given[place]):
+            return original(*given, **named)
+        form = tracing.form_of(given[place])
+        if original.__name__ == "lfilter":
+            if named.keys() - {"axis"} or named.get("axis", -1) % max(form.ndim, 1):
+                reason = "scipy.signal.lfilter has a state, or goes along no first axis"
+                raise tracing.refuse(reason)
+            named = {"axis": 0}
+        units = np.eye(len(form))
+        return original(*given[:place], units, *given[place + 1 :], **named) @ form
 
-    return solve
+    return apply
 
 
 @dataclass(frozen=True)

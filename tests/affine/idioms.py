@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import networkx as nx
 import numpy as np
 import scipy.linalg
+import scipy.signal
 from numpy import array, mean, zeros
 from scipy.linalg import cho_factor, cho_solve
 
@@ -139,6 +140,21 @@ def solvers_of_scipy(x, rng):
         scipy.linalg.solve(matrix, x.reshape(4, 1)) + rng.standard_normal((4, 1)),
         scipy.linalg.solve_triangular(lower, x, lower=True) + rng.standard_normal(4),
         scipy.linalg.lu_solve(scipy.linalg.lu_factor(matrix), x) + rng.standard_normal(4),
+    )
+
+
+def noise_through_a_filter(x, rng):
+    noise = scipy.signal.lfilter([1.0], [1.0, 0.5, 0.375], rng.standard_normal(4))
+    return x + noise, scipy.signal.lfilter([0.5, 0.5], [1.0], rng.normal(size=(4, 2)), axis=0)
+
+
+def toeplitz_and_bands(x, rng):
+    column, bands = [1.0, 0.5, 0.375, 0.3125], [[0.0, 1.0, 1.0, 1.0], [3.0, 3.0, 3.0, 3.0]]
+    return (
+        scipy.linalg.matmul_toeplitz((column, np.zeros(4)), x) + rng.standard_normal(4),
+        scipy.linalg.solve_toeplitz((column, np.zeros(4)), x) + rng.standard_normal(4),
+        scipy.linalg.solveh_banded(bands, x) + rng.standard_normal(4),
+        scipy.linalg.solve_banded((0, 1), bands, x) + rng.standard_normal(4),
     )
 
 

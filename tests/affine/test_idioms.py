@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import signal
 
 import dpaudit
 from dpaudit.affine.form import NotAffine
@@ -49,3 +50,15 @@ def test_a_release_of_correlated_outputs_has_the_mu_of_its_covariance():
     expected = np.sqrt(move @ np.linalg.solve(covariance, move))
     found = dpaudit.views(release, private=0.0).mu("output")
     assert [found.lower, found.upper] == pytest.approx([expected] * 2, rel=1e-12)
+
+
+def test_a_filter_with_a_state_or_along_another_axis_is_refused():
+    def with_a_state(x, rng):
+        return signal.lfilter([1.0], [1.0, 0.5], x + rng.standard_normal(2), zi=[1.0])[0]
+
+    def along_rows(x, rng):
+        return signal.lfilter([1.0], [1.0, 0.5], x[None, :] + rng.standard_normal((1, 2)))
+
+    for function in (with_a_state, along_rows):
+        with pytest.raises(NotAffine, match="lfilter has a state, or goes along no first axis"):
+            dpaudit.views(function, private=np.zeros(2))
