@@ -29,7 +29,8 @@ from flint import arb, arb_mat
 from dpaudit._typing import Array
 from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.affine.changes import Change
-from dpaudit.affine.clamped import Clamped, Withheld, clamp, require_plain
+from dpaudit.affine.clamped import Clamped, clamp
+from dpaudit.affine.graph import Withheld, require_plain
 from dpaudit.affine.program import Ids, Program
 from dpaudit.affine.substitution import Enclosure
 from dpaudit.errors import ConvergenceError
@@ -58,7 +59,8 @@ def enclose_mu(program: Program, seen: Ids, change: Change) -> Bracket:
     Raises
     ------
     Withheld
-        Some equation has no normal of its own, or numbers are too small or too large for doubles.
+        Some equation has neither normals of its own nor a pivot, or numbers are too small or too
+        large for doubles.
     ConvergenceError
         The ends are more than 1e-6 of mu apart.
     """
@@ -145,17 +147,18 @@ class _Problem:
     # --- ends that hold ----------------------------------------------------------------------
 
     def _lower(self, duals: Array) -> Enclosure:
-        """Return ``Z'D + D'Z - ||G'Z||^2``: all normals count, with what is theirs."""
+        """Return ``Z'D + D'Z - ||Z||^2 - ||A'Z||^2``.
+
+        What normals that belong to equations count is their part of ``||Z||^2``, pivots the rest.
+        """
         scaled = duals / self.clamped.scales.middle[:, None]
         found = [self.backwards.enclose(_exactly(one)) for one in scaled.T]
         noise = _join([_part(one, ~self.clamped.is_data) for one in found])
         data = _join([_part(one, self.clamped.is_data) for one in found])
+        pivots = _exactly(scaled[self.clamped.is_pivot])
         moved = _rounded(self.moved[self.clamped.is_data])
-        along, size = product(moved, data), product(noise, noise)
-        middle = along.middle + along.middle.T - size.middle
-        total = np.abs(along.middle) + np.abs(along.middle.T) + np.abs(size.middle)
-        error = along.error + along.error.T + size.error + 4 * _UNIT * total
-        return Enclosure(middle, error * _SPARE)
+        along, size = product(moved, data), _sum(product(noise, noise), product(pivots, pivots))
+        return _sum(_sum(along, Enclosure(*(one.T for one in along))), _negative(size))
 
     def _upper(self, normals: Array) -> Enclosure:
         """Return ``||U||^2 + ||diag(1/s) (R C + G U)||^2``."""
@@ -168,9 +171,7 @@ class _Problem:
         rest = made.middle / least[:, None]
         error = (made.error / least[:, None] + 2 * _UNIT * np.abs(rest)) * _SPARE
         parts.append(Enclosure(rest, error))
-        own, other = (product(one, one) for one in parts)
-        middle = own.middle + other.middle
-        return Enclosure(middle, (own.error + other.error + 4 * _UNIT * np.abs(middle)) * _SPARE)
+        return _sum(*(product(one, one) for one in parts))
 
 
 def _exactly(values: Array) -> Enclosure:
@@ -185,6 +186,15 @@ def _rounded(values: Array) -> Enclosure:
 def _added(normals: Array, moved: Array) -> Enclosure:
     """Return inputs of which each is a normal, exactly, or data that change."""
     return Enclosure(normals + moved, 2 * _UNIT * np.abs(moved))
+
+
+def _sum(one: Enclosure, other: Enclosure) -> Enclosure:
+    middle = one.middle + other.middle
+    return Enclosure(middle, (one.error + other.error + 2 * _UNIT * np.abs(middle)) * _SPARE)
+
+
+def _negative(one: Enclosure) -> Enclosure:
+    return Enclosure(-one.middle, one.error)
 
 
 def _part(found: Enclosure, chosen: Any) -> Enclosure:

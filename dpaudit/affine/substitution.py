@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,16 +40,15 @@ class Enclosure(NamedTuple):
     error: Array
 
 
-@dataclass(frozen=True)
-class Entries:
+class Entries(NamedTuple):
     """Places and numbers of a sparse matrix; equal places add up."""
 
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
     numbers: Array
 
-    def where(self, chosen: NDArray[np.bool_]) -> Entries:
-        """Return some of the entries."""
+    def where(self, chosen: NDArray[Any]) -> Entries:
+        """Return some of the entries: their places, or for each whether."""
         return Entries(self.rows[chosen], self.columns[chosen], self.numbers[chosen])
 
     def by_row(self, shape: tuple[int, int]) -> csr_array:
@@ -180,8 +179,10 @@ class Pass:
         gamma = (np.diff(matrix.indptr) + self.roundings + _SPARE) * (1.01 * _UNIT)
         return Enclosure(matrix @ middle, (errors + gamma * total) * (1 + 4 * gamma) + _TINY)
 
-    def spread(self, least: np.ufunc, given: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return for each output the least, or the largest, of the numbers that reach it.
+    def spread(
+        self, least: np.ufunc, given: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return for states and outputs the least, or the largest, of the numbers that reach them.
 
         Parameters
         ----------
@@ -194,7 +195,7 @@ class Pass:
         for start, end, matrix in self.steps:
             states[start:end] = least(states[start:end], _reduce(matrix, states, least))
         both = _reduce(self.leave, states, least), _reduce(self.direct, given, least)
-        return np.asarray(least(*both))
+        return states, np.asarray(least(*both))
 
 
 def _reduce(matrix: csr_array, given: NDArray[np.int64], least: np.ufunc) -> NDArray[np.int64]:

@@ -48,7 +48,7 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.affine.changes import Change
-from dpaudit.affine.clamped import Withheld
+from dpaudit.affine.graph import Withheld
 from dpaudit.affine.kinds import Balls, Exact, Rationals, Residues, ranks
 from dpaudit.affine.krylov import enclose_mu
 from dpaudit.affine.observation import Observation, observe

@@ -11,7 +11,8 @@ import pytest
 import dpaudit
 from dpaudit.affine import krylov, view
 from dpaudit.affine.changes import Box, Direction, L1Ball, L2Ball
-from dpaudit.affine.clamped import Withheld, clamp
+from dpaudit.affine.clamped import clamp
+from dpaudit.affine.graph import Withheld
 from dpaudit.affine.krylov import enclose_mu
 from dpaudit.affine.reading import ids_of, read_recursion
 from dpaudit.affine.view import View
@@ -46,11 +47,11 @@ def view_of(function, count, change):
 
 
 class Random:
-    """A recursion of a few nodes and rounds, of one of seven kinds."""
+    """A recursion of a few nodes and rounds, of one of eight kinds."""
 
     def __init__(self, seed):
         rng = np.random.default_rng(seed)
-        self.kind, self.count, self.rounds = seed % 7, int(rng.integers(2, 7)), rng.integers(1, 6)
+        self.kind, self.count, self.rounds = seed % 8, int(rng.integers(2, 7)), rng.integers(1, 6)
         self.weights = rng.standard_normal((self.count, self.count))
         self.weights *= rng.random(self.weights.shape) < 0.5
         self.seen = rng.choice(self.count, size=rng.integers(1, self.count), replace=False)
@@ -64,7 +65,7 @@ class Random:
         self.change = changes[rng.integers(len(changes))]
 
     def __call__(self, x, rng):
-        heard, pace = [], 0 * x
+        heard, pace, before = [], 0 * x, 0 * x
         for _ in range(self.rounds):
             noise = rng.normal(scale=self.scale, size=self.count)
             sent = x + noise
@@ -82,43 +83,32 @@ class Random:
                 sent = x + noise * (np.arange(self.count) % 3 != 1)
             if self.kind == 6:  # noise of several
                 sent = x + noise - np.roll(rng.normal(size=self.count), 1)
+            if self.kind == 7:  # noise that cancels in the next round
+                sent, before = x + noise - 0.9 * before, noise
             heard.append(sent[self.seen])
             x = self.weights @ sent if self.kind != 2 else x
         return heard
 
 
-def attempt(found):
-    """Return the bracket without matrices; None where there is none."""
-    try:
-        return enclose_mu(found.program, found.ids, found.change)
-    except Withheld:
-        return None
+def enclose(found):
+    """Return the bracket of a view without matrices."""
+    return enclose_mu(found.program, found.ids, found.change)
 
 
-@pytest.mark.parametrize("seed", range(140))
+@pytest.mark.parametrize("seed", range(160))
 def test_both_ways_say_the_same(seed):
     recursion = Random(seed)
     by_matrices = view_of(recursion, recursion.count, recursion.change)
-    found = attempt(by_matrices)
-    if found is None:
-        pytest.skip("some of what is seen has no noise of its own")
-    mu = by_matrices.mu
+    found, mu = enclose(by_matrices), by_matrices.mu
     assert found.lower <= mu.upper
     assert mu.lower <= found.upper
     assert found.upper == mu.upper or found.width <= 1e-9 * mu.upper
 
 
-def test_few_of_them_are_without_an_answer():
-    recursions = map(Random, range(0, 70))
-    found = [attempt(view_of(one, one.count, one.change)) for one in recursions]
-    assert sum(one is None for one in found) < 20
-    assert sum(one is not None and 0 < one.upper < math.inf for one in found) > 35
-
-
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(24))
 def test_ends_hold_whatever_conjugate_gradients_return(seed, monkeypatch):
     rng = np.random.default_rng(seed)
-    recursion = Random(7 * seed)
+    recursion = Random(seed)
     by_matrices = view_of(recursion, recursion.count, recursion.change)
 
     def astray(self, direction, *, solve=krylov._Problem._solve):
@@ -127,7 +117,7 @@ def test_ends_hold_whatever_conjugate_gradients_return(seed, monkeypatch):
 
     monkeypatch.setattr(krylov._Problem, "_solve", astray)
     monkeypatch.setattr(krylov, "WIDTH", math.inf)
-    found = enclose_mu(by_matrices.program, by_matrices.ids, by_matrices.change)
+    found = enclose(by_matrices)
     assert found.lower <= by_matrices.mu.lower
     assert by_matrices.mu.upper <= found.upper
 
@@ -136,7 +126,7 @@ def test_a_solver_that_stops_early_gives_no_answer(monkeypatch):
     found = view_of(gossip(ring(9), 9, [0, 1, 8]), 9, Direction(np.eye(9)[4]))
     monkeypatch.setattr(krylov, "_STEPS", 1)
     with pytest.raises(ConvergenceError, match="no bracket of relative width 1e-06"):
-        enclose_mu(found.program, found.ids, found.change)
+        enclose(found)
 
 
 def test_errors_of_rounding_are_within_their_bounds():
@@ -151,7 +141,7 @@ def test_errors_of_rounding_are_within_their_bounds():
         return heard
 
     found = view_of(cancelling, 2, Direction([1, Fraction(1, 7)]))
-    by_structure = attempt(found)
+    by_structure = enclose(found)
     assert by_structure.lower <= found.mu.lower <= found.mu.upper <= by_structure.upper
     assert 1e-12 < by_structure.width / found.mu.upper < 1e-6
 
@@ -178,6 +168,20 @@ def test_noise_at_the_start_alone_has_no_answer():
     found = view_of(averaged, 5, Direction([1, 0, 0, 0, 0]))
     with pytest.raises(ConvergenceError, match=r"8 numbers of 5 normals .* no noise of its own"):
         _ = found.mu
+
+
+def test_noise_that_rounds_share_is_solved_for_one_normal_after_the_other():
+    mixing = np.tril(1 / (1.0 + np.abs(np.subtract.outer(np.arange(12), np.arange(12)))))
+
+    def correlated(x, rng):
+        return x + mixing @ rng.normal(size=(12, 2))
+
+    found = view_of(correlated, 2, L2Ball([0, 1]))
+    clamped = clamp(found.program, found.ids, found.program.leaves("data"))
+    assert clamped.is_pivot.sum() == 2 * 11  # the last normal of each is its own
+    expected = np.linalg.norm(np.linalg.solve(mixing, np.ones(12)))
+    assert enclose(found).lower == pytest.approx(expected, rel=1e-9)
+    assert enclose(found).upper == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.usefixtures("large")
@@ -247,7 +251,7 @@ def test_what_is_known_of_oneself_follows_from_what_is_heard():
 def test_noise_of_half_the_scale_gives_twice_the_mu():
     change = Direction(np.eye(8)[3])
     ends = [view_of(gossip(ring(8), 5, [0, 1], scale), 8, change) for scale in (1.0, 2.0)]
-    loud, quiet = map(attempt, ends)
+    loud, quiet = map(enclose, ends)
     assert loud.lower == pytest.approx(2 * quiet.upper, rel=1e-9)
 
 
@@ -260,14 +264,15 @@ def test_numbers_out_of_the_range_of_doubles_have_no_answer():
 # --- at scale ------------------------------------------------------------------------------------
 
 
-def test_a_view_chooses_its_way_by_its_size():
-    change = Direction(np.eye(100)[5])
-    large = view_of(gossip(ring(100), 15, range(50, 100)), 100, change)
+def test_a_view_chooses_its_way_by_its_size(monkeypatch):
+    monkeypatch.setattr(view, "_MOST_WORK", 200_000)
+    change = Direction(np.eye(20)[5])
+    large = view_of(gossip(ring(20), 8, range(10, 20)), 20, change)
     assert large._by_structure is not None
     assert large.proof == "exact"
     assert not large.infinite
     assert large.mu.width <= 1e-9 * large.mu.upper
-    small = View(large.program, large.ids[-60:], change)
+    small = View(large.program, large.ids[-30:], change)
     assert small._by_structure is None
     assert 0 < small.mu.upper < large.mu.lower
 
