@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from dpaudit.accounting.sharing import one_budget, one_sample
     from dpaudit.accounts.account import account
     from dpaudit.affine.api import views
+    from dpaudit.affine.features import view_pairs
     from dpaudit.affine.inputs import AdaptiveInputs
     from dpaudit.affine.messages import Message
     from dpaudit.auditing.api import audit
@@ -142,6 +143,7 @@ _HOME = {
     "replay": "replaying.api",
     "sensitivity": "search.sensitivity",
     "verify": "verification.judge:verify_file",
+    "view_pairs": "affine.features",
     "views": "affine.api",
 }
 
@@ -215,6 +217,7 @@ __all__ = [
     "replay",
     "sensitivity",
     "verify",
+    "view_pairs",
     "views",
 ]
 

@@ -254,6 +254,9 @@ USES = {
         0.99 < float(dpaudit.sensitivity(sum, {"bounds": (0, 1), "records": 2}, "replace-record"))
     ),
     "Message": lambda: dpaudit.Message(1.0, sender="a", receiver="b").receiver == "b",
+    "view_pairs": lambda: (
+        dpaudit.view_pairs(gaussian_sum, (np.zeros(1), np.ones(1)))["output"].delta(0.0).upper < 0.4
+    ),
     "views": lambda: dpaudit.views(gaussian_sum, private=np.zeros(1)).mu("output", 0).upper == 1.0,
     "replay": lambda: (
         dpaudit.replay(noisy_sum, np.zeros(1), np.ones(1), epsilon=0.5).verdict == "refuted"

@@ -63,11 +63,14 @@ class Tracing:
         What operators and functions of numpy make of forms.
     refusal
         Place and reason of the first refusal.
+    unit
+        The coordinate that is 1, where public numbers that are added count as well.
     """
 
     rules: Rules
     program: Program = field(default_factory=Program)
     refusal: tuple[str, str] | None = None
+    unit: int | None = None
 
     def refuse(self, reason: str, place: str | None = None) -> NotAffine:
         """Note a refusal, for good, and return what is raised for it."""

@@ -100,11 +100,22 @@ def _add_in_place(tracing: Tracing, sign: float, into: Any, index: Any, added: A
 
 
 def _real_form(tracing: Tracing, value: Any) -> Form:
-    form = tracing.form_of(value)
+    form = count_offsets(tracing, tracing.form_of(value))
     if form.is_public:
         numbers = doubles_of(numbers_of(tracing, form.value))
         return Form(tracing, form.ids, numbers)
     return form
+
+
+def count_offsets(tracing: Tracing, form: Form, *, zeros: bool = False) -> Form:
+    """Return a form whose public numbers are multiples of the coordinate that is 1, if any is."""
+    public = (form.ids == NOWHERE) & (zeros | (form.value != 0))
+    if tracing.unit is None or not public.any():
+        return form
+    numbers = numbers_of(tracing, form.value[public])
+    ids, value = form.ids.copy(), np.array(form.value, dtype=float)
+    ids[public] = tracing.program.add_sum(Term(np.full(len(numbers), tracing.unit), numbers))
+    return Form(tracing, ids, value)
 
 
 def combine(tracing: Tracing, value: NDArray[Any], parts: list[tuple[Ids, float | None]]) -> Form:
@@ -180,6 +191,7 @@ def _divide(tracing: Tracing, one: Any, other: Any) -> Form:
 
 def apply_matrix(tracing: Tracing, matrix: Matrix, form: Form, shape: tuple[int, ...]) -> Form:
     """Return a matrix times a form that is flattened."""
+    form = form if form.is_public else count_offsets(tracing, form)
     ids, value = form.ids.flatten(), form.value.ravel()  # what is written later is not in it
     found = DOUBLES.mix(matrix, value[:, None])[:, 0]
     used = np.zeros(matrix.rows, dtype=np.bool_)

@@ -34,6 +34,7 @@ from dpaudit.affine.inputs import (
 )
 from dpaudit.affine.kinds import DOUBLES, SIZES
 from dpaudit.affine.messages import is_constant, is_number, map_parts, outline, parts_of
+from dpaudit.affine.operations import count_offsets
 from dpaudit.affine.program import NOWHERE, Ids, Program
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.freezing import patching, primitives, recorder
@@ -141,7 +142,9 @@ class _PlainState(recorder.State):
         return noise.of(normals)
 
 
-def read_recursion(function: Function, private: Any, *, seed: int = 0) -> Recursion:
+def read_recursion(
+    function: Function, private: Any, *, seed: int = 0, runs: int = RUNS
+) -> Recursion:
     """Return the recursion that a function is.
 
     Parameters
@@ -152,6 +155,8 @@ def read_recursion(function: Function, private: Any, *, seed: int = 0) -> Recurs
         Numbers, arrays, and lists, tuples and dictionaries of them. Their shapes count.
     seed
         Of the draws; no coefficient depends on it.
+    runs
+        On plain numbers, with which it is compared; fewer where there are many coordinates.
 
     Raises
     ------
@@ -166,12 +171,46 @@ def read_recursion(function: Function, private: Any, *, seed: int = 0) -> Recurs
     >>> found.program.coefficients(DOUBLES, found.output.ids.ravel()).tolist()
     [[2.0, 1.0, 1.0]]
     """
+    return _read(Tracing(LINEAR), function, private, seed, runs)
+
+
+def read_noise(function: Function, data: Any, *, seed: int = 0, runs: int = RUNS) -> Recursion:
+    """Return the recursion that a function is for these data: in its noise alone.
+
+    The data stay numbers, so that the function may do to them what it likes. The only private
+    number of the program is 1, and what it is multiplied by is the mean of a coordinate, exactly.
+
+    Parameters
+    ----------
+    function, seed, runs
+        As for `read_recursion`.
+    data
+        What the function is called with.
+
+    Raises
+    ------
+    NotAffine
+        The function does something to its noise that is not linear.
+    InvalidArgument
+        The function fails on these data.
+
+    Examples
+    --------
+    >>> found = read_noise(lambda x, rng: x * x * (x + rng.normal()), 3.0)
+    >>> found.program.coefficients(DOUBLES, found.output.ids.ravel()).tolist()
+    [[9.0, 27.0]]
+    """
     tracing = Tracing(LINEAR)
+    tracing.unit = int(tracing.program.add_leaf("data", 1)[0])
+    return _read(tracing, function, data, seed, runs)
+
+
+def _read(tracing: Tracing, function: Function, private: Any, seed: int, runs: int) -> Recursion:
     with patching.patched(function):
         state, given = _trace(tracing, function, private, seed)
         output = _forms_of_output(tracing, state.run.value, _place_of(function))
-        traced = _Traced(tracing.program, given, output, tuple(state.calls))
-        compared = _compare(function, traced, private, seed)
+        traced = _Traced(tracing, output, tuple(state.calls))
+        compared = _compare(function, traced, private, seed, runs)
     if compared.reason is not None:
         raise NotAffine(_place_of(function), compared.reason)
     places = tuple(state.places)
@@ -205,6 +244,8 @@ def _trace(tracing: Tracing, function: Function, private: Any, seed: int) -> tup
 
 def _private_forms(tracing: Tracing, private: Any, calls: list[InputCall]) -> Any:
     parts = itertools.count()
+    if tracing.unit is not None:
+        return _copy_of(private)
 
     def form_of(value: Any) -> Any:
         if isinstance(value, AdaptiveInputs):
@@ -225,7 +266,7 @@ def _forms_of_output(tracing: Tracing, output: Any, place: str) -> Any:
 
     def form_of(value: Any) -> Any:
         if isinstance(value, Form) or is_number(value):
-            return tracing.form_of(value)
+            return count_offsets(tracing, tracing.form_of(value), zeros=True)
         if not is_constant(value):
             raise tracing.refuse(f"it returns {_NOT_READ.format(type(value).__name__)}", place)
         return value
@@ -267,10 +308,14 @@ _NONE = np.zeros(0, dtype=np.int64)
 class _Traced:
     """What runs are compared with."""
 
-    program: Program
-    private: Any
+    tracing: Tracing
     output: Any
     calls: tuple[InputCall, ...]
+
+    @property
+    def program(self) -> Program:
+        """What was formed."""
+        return self.tracing.program
 
     @property
     def rounds(self) -> list[tuple[int, int]]:
@@ -295,13 +340,16 @@ _UNLIKE = "it does something else to plain arrays than to forms: it asks for typ
 _OTHERWISE = "it returns something else, or texts or numbers of another shape, from other numbers"
 
 
-def _compare(function: Function, traced: _Traced, private: Any, seed: int) -> _Comparison:
+def _compare(
+    function: Function, traced: _Traced, private: Any, seed: int, most: int
+) -> _Comparison:
     rng = np.random.Generator(np.random.PCG64(seed))
-    count = int(np.clip(_ENOUGH // max(traced.program.size, 1), _FEWEST, RUNS))
-    runs, expected = list[_PlainRun](), outline(traced.seen)
+    count = int(np.clip(_ENOUGH // max(traced.program.size, 1), _FEWEST, max(most, _FEWEST)))
+    runs, once = list[_PlainRun](), _run_plainly if traced.tracing.unit is None else _run_with_data
     normals, numbers = (len(traced.program.leaves(kind)) for kind in ("noise", "data"))
+    expected = outline(traced.seen)
     while len(runs) < count:
-        run = _run_plainly(function, private, rng, _DECADES[len(runs) % len(_DECADES)])
+        run = once(function, private, rng, _DECADES[len(runs) % len(_DECADES)])
         if run is None:
             return _Comparison(count, "it fails on plain arrays")
         if len(run.noise) != normals:
@@ -315,7 +363,7 @@ def _compare(function: Function, traced: _Traced, private: Any, seed: int) -> _C
 
 
 def _are_alike(traced: _Traced, runs: list[_PlainRun]) -> bool:
-    """Return whether all outputs are those of the forms, apart from one offset for all runs.
+    """Return whether all outputs are those of the forms; offsets are any, unless they count.
 
     Each number of each run within rounding of the summands that it is made of, so that no large
     number hides what becomes of a small one.
@@ -330,7 +378,7 @@ def _are_alike(traced: _Traced, runs: list[_PlainRun]) -> bool:
     with np.errstate(all="ignore"):
         offsets = outputs - traced.program.values(DOUBLES, ids, data, noise)
         summands = traced.program.values(SIZES, ids, np.abs(data), np.abs(noise)) + np.abs(outputs)
-        apart = np.abs(offsets - offsets[:, :1])
+        apart = np.abs(offsets - (offsets[:, :1] if traced.tracing.unit is None else 0.0))
         enough = apart <= _TOLERANCE * (summands + summands[:, :1])
     return bool(np.isfinite(summands).all() and enough.all())
 
@@ -371,3 +419,19 @@ def _run_plainly(
     data = numbers_in([given, [one.value for one in calls]])
     rounds = [(one.part, one.step) for one in calls]
     return _PlainRun(data, numbers_in(state.drawn), numbers_in(seen), rounds, outline(seen))
+
+
+def _run_with_data(
+    function: Function, private: Any, rng: Generator, decades: tuple[int, int]
+) -> _PlainRun | None:
+    """Return a run on these data and other noise; None if it fails."""
+    state = _PlainState(int(rng.integers(2**62)))
+    run = recorder.record(state, function, _copy_of(private), primitives.generator())
+    if run.error is not None:
+        return None
+    seen = [run.value, []]
+    return _PlainRun(np.ones(1), numbers_in(state.drawn), numbers_in(seen), [], outline(seen))
+
+
+def _copy_of(data: Any) -> Any:
+    return map_parts(data, lambda one: one.copy() if isinstance(one, np.ndarray) else one)
