@@ -14,7 +14,6 @@ import numpy as np
 import dpaudit
 from dpaudit.algorithms.problems.graphs import star
 from dpaudit.algorithms.views.gossip import Gossip
-from dpaudit.algorithms.views.view import View
 from dpaudit.algorithms.views.watching import Watching
 from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.report.schema import Result
@@ -28,7 +27,7 @@ def watched(observer: int | None) -> Watching:
     gossip = Gossip(star(NODES), iterations=ROUNDS, noise_scale=1.0)
     network = gossip.network()
     who = network.eavesdropper() if observer is None else network.coalition(observer)
-    return Watching(View(network, who, CHANGE), gossip.messages, (ROUNDS, NODES, 1))
+    return Watching(network, network.view(who, CHANGE), gossip.messages, gossip.shape)
 
 
 def audited(observer: int | None, trials: int = 20_000) -> Result:

@@ -259,20 +259,21 @@ class MultiStepADMM:
 
     def step(self, state: State, dataset: Dataset) -> Step:
         """Return the law of the next ``w~^{k,r}``: eq. (13a), (13b), (14)."""
-        return self._step(state, dataset, full_gradient(self.loss, state.inner, dataset))
+        return self.step_along(state, dataset, full_gradient(self.loss, state.inner, dataset))
 
     def stochastic_step(self, state: State, dataset: Dataset, rng: Generator) -> Step:
         """Return the same with the gradient of a fresh mini-batch at every node (Note 1)."""
         size = check.integer("batch_size", self.batch_size, least=1)
         gradient = batch_gradient(self.loss, state.inner, dataset, size, rng)
-        return self._step(state, dataset, gradient)
+        return self.step_along(state, dataset, gradient)
 
-    def _step(self, state: State, dataset: Dataset, gradient: Array) -> Step:
+    def step_along(self, state: State, dataset: Dataset, gradient: Array) -> Step:
+        """Return the law of the next models for any gradient of the losses, ``(R, n, d)``."""
         eta = self.eta(dataset, state.iteration, state.inner_step)[:, None]
         curvature = 2 * self.penalty * self.graph.degrees[:, None] + eta
         mean = (eta - self.regulariser_weight / dataset.nodes) * state.inner
         mean += state.pull
-        mean -= gradient
+        mean = mean - gradient
         mean /= curvature
         scale = self.noise_multiplier * self.sensitivity(dataset, eta[:, 0])[:, None]
         return Step(mean, scale)

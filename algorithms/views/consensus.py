@@ -18,7 +18,8 @@ so does a record of the linear loss: the change of the data is that of every b_i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,19 +29,8 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.problems.smooth_losses import LINEAR, SQUARED
-from dpaudit.algorithms.views.gossip import heard_on
-from dpaudit.algorithms.views.records import curvatures, linear_terms
-from dpaudit.algorithms.views.system import (
-    Basis,
-    Form,
-    Network,
-    Round,
-    exact,
-    exact_table,
-    eye,
-    inverse,
-    on_coordinates,
-)
+from dpaudit.algorithms.views.network import Network, Roles, number_table, trace, trace_noise
+from dpaudit.algorithms.views.records import curvatures, held_by_nodes, linear_terms
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown
 
@@ -82,94 +72,70 @@ class GaussianConsensus:
         self._scales  # noqa: B018
 
     @property
-    def _scales(self) -> Form:
+    def _scales(self) -> Array:
         shape = (self.algorithm.iterations, self.algorithm.graph.nodes)
-        return exact_table("noise_scale", self.noise_scale, shape, least=0)
+        return number_table("noise_scale", self.noise_scale, shape, least=0).astype(float)
 
     @property
     def squared(self) -> bool:
         """Whether the loss has a curvature."""
         return self.algorithm.loss == SQUARED
 
-    # --- runs, by the algorithm itself -------------------------------------------------------
-
     def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
         """Return the broadcasts of ``trials`` runs, shape ``(R, T, N, d)``."""
-        shape = (trials, self.algorithm.iterations, dataset.nodes, dataset.dimension)
-        return self.broadcasts(dataset, rng.standard_normal(shape))
+        return self.broadcasts(dataset, rng.standard_normal((trials, *self._shape(dataset))))
 
     def broadcasts(self, dataset: Dataset, normals: Array) -> Array:
         """Return the broadcasts that these standard normals lead to, shape ``(R, T, N, d)``."""
-        self.algorithm.check(dataset)
-        scales, sent = self._scales.astype(float)[:, :, None], np.empty_like(normals)
-        state = self.algorithm.start(dataset, len(normals))
-        for t, stretch in enumerate(self.algorithm.stretch):
-            noise, linear = scales[t] * normals[:, t], self.algorithm.pull(state)
+        return np.asarray(self._run(dataset, self._terms(dataset), normals))
+
+    def _run(self, dataset: Dataset, terms: Any, normals: Any) -> Any:
+        """Return broadcasts of nodes with these b, which is all that labels move."""
+        algorithm, sent = self.algorithm, []
+        state = algorithm.start(dataset, len(normals))
+        for t, gains in enumerate(self._gains(dataset)):
+            noise = self._scales[t][:, None] * normals[:, t]
+            linear = algorithm.pull(state) + terms
             if self.noise == "dual":
-                linear = linear + stretch[:, None] * noise
-            sent[:, t] = self.algorithm.minimise(linear, dataset, t + 1)
-            if self.noise == "primal":
-                sent[:, t] += noise
-            state = self.algorithm.advance(state, sent[:, t])
-        return sent
+                linear = linear + algorithm.stretch[t][:, None] * noise
+            model = np.einsum("nij,rnj->rni", gains, linear)
+            sent.append(model + noise if self.noise == "primal" else model)
+            state = algorithm.advance(state, sent[-1])
+        return np.stack(sent, axis=1)
 
-    # --- the same, as linear forms -----------------------------------------------------------
+    def _gains(self, dataset: Dataset) -> Array:
+        """Return ``(A_i + (rho/N + 2 eta_i V_i) 1)^-1`` of all iterations, shape (T, N, d, d)."""
+        curved = curvatures(dataset, self.algorithm.loss_weight * self.squared)
+        ridge = self.algorithm.regulariser_weight / dataset.nodes + self.algorithm.stretch
+        wide = curved + ridge[:, :, None, None] * np.eye(dataset.dimension)
+        return np.asarray(np.linalg.inv(wide), dtype=np.float64)
 
-    def data(self, dataset: Dataset) -> Form:
+    # --- what observers see ------------------------------------------------------------------
+
+    def data(self, dataset: Dataset) -> Array:
         """Return every ``b_i``, what the view is linear in, shape ``(N d,)``."""
-        return linear_terms(dataset, exact("loss_weight", self.algorithm.loss_weight))
+        return self._terms(dataset).ravel()
 
     def network(self, dataset: Dataset) -> Network:
-        """Return the rounds; of the dataset only the features of a squared loss matter."""
+        """Return what is sent, as every b forms it; else only squared losses' features count."""
         self.algorithm.check(dataset)
-        nodes, size = range(dataset.nodes), dataset.dimension
-        owners = tuple(np.repeat(nodes, size).tolist())
-        weight = exact("loss_weight", self.algorithm.loss_weight) * int(self.squared)
-        curved, known = curvatures(dataset, weight), dict[bytes, Round]()
-        rounds = []
-        for t in range(self.algorithm.iterations):
-            key = self._parameters(t)
-            if key not in known:
-                known[key] = self._round(t, dataset, curved, owners)
-            rounds.append(known[key])
-        return Network(
-            rounds=tuple(rounds),
-            senders=owners,
-            data_owners=owners,
-            hears=heard_on(self.algorithm.graph),
-            names=tuple(f"node {i}" for i in nodes),
-        )
+        shape = self._shape(dataset)
+        return trace(partial(self._run, dataset), np.zeros(shape[1:]), shape, self._roles(dataset))
 
-    def _parameters(self, t: int) -> bytes:
-        rows = self.algorithm.stretch[t], self.algorithm.dual_steps[t]
-        return b"".join(row.tobytes() for row in rows) + repr(self._scales[t].tolist()).encode()
+    def fixed_network(self, dataset: Dataset) -> Network:
+        """Return the same of these data as numbers, to be held against a neighbour's."""
+        self.algorithm.check(dataset)
+        held, holders = held_by_nodes(dataset)
+        roles = replace(self._roles(dataset), holders=holders)
+        run = partial(self._run, dataset)
+        return trace_noise(run, self._terms(dataset), held, self._shape(dataset), roles)
 
-    def _round(self, t: int, dataset: Dataset, curved: Form, owners: tuple[int, ...]) -> Round:
-        size, count = dataset.dimension, len(owners)
-        basis, unit = Basis(2 * count, count, count), eye(size)
-        shape = (dataset.nodes,)
-        stretch = exact_table("stretch", self.algorithm.stretch[t], shape)
-        step = exact_table("dual_step", self.algorithm.dual_steps[t], shape)
-        ridge = exact("rho", self.algorithm.regulariser_weight) / dataset.nodes
-        degrees, adjacency = on_coordinates(self.algorithm.graph, size)
-        models, dual = np.split(basis.state(), 2)
-        noise = _each(self._scales[t], size) * basis.noise()
-        around = degrees @ models + adjacency @ models
-        wide = _each(stretch, size)
-        linear = wide / (2 * np.diagonal(degrees)[:, None]) * around - 2 * dual + basis.change()
-        if self.noise == "dual":
-            linear = linear + wide * noise
-        parts = [
-            inverse(curved[i] + (ridge + stretch[i]) * unit) @ linear[i * size : (i + 1) * size]
-            for i in range(dataset.nodes)
-        ]
-        sent = np.concatenate(parts)
-        if self.noise == "primal":
-            sent = sent + noise
-        gap = degrees @ sent - adjacency @ sent
-        return basis.round((sent, dual + _each(step, size) / 2 * gap), owners)
+    def _terms(self, dataset: Dataset) -> Array:
+        return linear_terms(dataset, self.algorithm.loss_weight)
 
+    def _shape(self, dataset: Dataset) -> tuple[int, int, int]:
+        return self.algorithm.iterations, dataset.nodes, dataset.dimension
 
-def _each(values: Form, size: int) -> Form:
-    """Return a node's number at each of its coordinates, as a column."""
-    return np.asarray(np.repeat(values, size)[:, None])
+    def _roles(self, dataset: Dataset) -> Roles:
+        graph, rounds = self.algorithm.graph, self.algorithm.iterations
+        return Roles.of_nodes(graph, dataset.dimension, drawn=rounds)

@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.problems.graphs import Graph
-from dpaudit.algorithms.views.system import Basis, Form, Network, Round, exact_table, eye
+from dpaudit.algorithms.views.network import Network, Roles, number_table, trace
 from dpaudit.errors import InvalidArgument, Shown
 
 
@@ -74,8 +74,8 @@ class Gossip:
 
     Notes
     -----
-    Formal guarantee: that of `dpaudit.algorithms.views.view.View`, for private vectors that differ
-    by a known change.
+    Formal guarantee: that of `dpaudit.affine.view.View`, for private vectors that differ by a
+    known change.
 
     Examples
     --------
@@ -102,13 +102,13 @@ class Gossip:
         self._scales  # noqa: B018
 
     @property
-    def _weights(self) -> Form:
+    def _weights(self) -> NDArray[Any]:
         given = metropolis(self.graph) if self.weights is None else self.weights
-        return exact_table("weights", given, (self.graph.nodes, self.graph.nodes))
+        return number_table("weights", given, (self.graph.nodes, self.graph.nodes))
 
     @property
-    def _scales(self) -> Form:
-        return exact_table("noise_scale", self.noise_scale, (self.graph.nodes,), least=0)
+    def _scales(self) -> NDArray[Any]:
+        return number_table("noise_scale", self.noise_scale, (self.graph.nodes,), least=0)
 
     def sample(self, values: ArrayLike, trials: int, rng: Generator) -> Array:
         """Return all messages of ``trials`` runs from private vectors ``(n, d)``: (R, T, n, d)."""
@@ -116,51 +116,32 @@ class Gossip:
         expected = (self.graph.nodes, self.dimension)
         if start.shape != expected:
             raise InvalidArgument("values", Shown(f"shape {start.shape}"), f"shape {expected}")
+        return self.messages(start, rng.standard_normal((trials, *self.shape)))
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Of the standard normals of a run: ``(T or 1, n, d)``."""
         rounds = self.iterations if self.noise == "messages" else 1
-        return self.messages(start, rng.standard_normal((trials, rounds, *expected)))
+        return rounds, self.graph.nodes, self.dimension
 
     def messages(self, values: Array, normals: Array) -> Array:
         """Return the messages that these standard normals, ``(R, T or 1, n, d)``, lead to."""
-        weights = self._weights.astype(float)
+        weights, scales = self._weights.astype(float), self._scales.astype(float)
+        return np.asarray(self._run(values, normals, weights, scales))
+
+    def _run(self, values: Any, normals: Any, weights: NDArray[Any], scales: NDArray[Any]) -> Any:
         own = np.diagonal(weights)[:, None]
-        noise = self._scales.astype(float)[:, None] * normals
-        others, sent = weights - np.diag(own[:, 0]), []
+        others = weights - np.diag(own[:, 0])
+        noise, sent = scales[:, None] * normals, []
         here = values + (0 * noise[:, 0] if self.noise == "messages" else noise[:, 0])
         for t in range(self.iterations):
             sent.append(here + noise[:, t] if self.noise == "messages" else here)
             here = own * here + others @ sent[-1]
-        return np.stack(sent, axis=1)
+        return np.stack(sent, axis=1).astype(float)
 
     def network(self) -> Network:
-        """Return the rounds as linear forms; the change is of the private vectors, row by row."""
-        first, later = self._rounds()
-        nodes = range(self.graph.nodes)
-        owners = tuple(np.repeat(nodes, self.dimension).tolist())
-        return Network(
-            rounds=(first, *[later] * (self.iterations - 1)),
-            senders=owners,
-            data_owners=owners,
-            hears=heard_on(self.graph),
-            names=tuple(f"node {i}" for i in nodes),
-        )
-
-    def _rounds(self) -> tuple[Round, Round]:
-        size = self.graph.nodes * self.dimension
-        owners = np.repeat(range(self.graph.nodes), self.dimension).tolist()
-        basis = Basis(2 * size, size, size)
-        weights = np.kron(self._weights, eye(self.dimension))
-        kept = weights * eye(size)
-        noise = np.repeat(self._scales, self.dimension)[:, None] * basis.noise()
-        sent, values = np.split(basis.state(), 2)
-        there = kept @ values + (weights - kept) @ sent
-        if self.noise == "messages":
-            parts = [(basis.change() + noise, basis.change()), (there + noise, there)]
-        else:
-            parts = [(basis.change() + noise,) * 2, (there, there)]
-        first, later = (basis.round(part, owners) for part in parts)
-        return first, later
-
-
-def heard_on(graph: Graph) -> tuple[frozenset[int], ...]:
-    """Return the neighbours of every node."""
-    return tuple(frozenset(np.flatnonzero(row).tolist()) for row in graph.adjacency)
+        """Return what is sent, as it is formed; what changes are private vectors, row by row."""
+        weights, scales = self._weights, self._scales
+        zero = np.zeros((self.graph.nodes, self.dimension))
+        roles = Roles.of_nodes(self.graph, self.dimension, drawn=self.shape[0])
+        return trace(lambda x, z: self._run(x, z, weights, scales), zero, self.shape, roles)

@@ -17,14 +17,15 @@ from dpaudit.extension.release import ReleaseCard
 
 if TYPE_CHECKING:
     from dpaudit.accounting.events import Event
+    from dpaudit.affine.program import Ids
     from dpaudit.algorithms.problems.graphs import Graph
-    from dpaudit.algorithms.views.system import Network, Observer
+    from dpaudit.algorithms.views.network import Network
     from dpaudit.datasets.dataset import Dataset
     from dpaudit.drawing import Grid
 
 _OBSERVER = "participants who share what they know; none: who reads all messages"
 _NOTHING = "nothing is seen, mu = 0"
-_SOURCE = "exact law of a linear view (algorithms/views/view.py)"
+_SOURCE = "exact law of a linear view (dpaudit/affine/view.py)"
 
 
 class _Watched(Parameters):
@@ -278,7 +279,7 @@ def words(given: Viewed) -> str:
 
     from dpaudit.report.formatting import number
 
-    names = given.network().names
+    names = given.network().roles.names
     looking = " and ".join(names[one] for one in given.observer) or "all who read the messages"
     mu = _mu(given)
     seen = f"exactly Gaussian, mu = {number(mu, 8, ROUND_CEILING)}" if mu else _NOTHING
@@ -288,13 +289,12 @@ def words(given: Viewed) -> str:
 
 
 def _mu(given: Viewed) -> float:
-    from dpaudit.algorithms.views.view import View
     from dpaudit.errors import InvalidArgument
 
     if given.about >= given.participants:
         raise InvalidArgument("about", given.about, f"0 to {given.participants - 1}")
     network = given.network()
-    seen = View(network, _observer(given, network), given.change(given.about))
+    seen = network.view(_observer(given, network), given.change(given.about))
     if seen.infinite:
         expected = (
             f"somebody from whom noise hides the data of {given.about}: from this view they "
@@ -304,12 +304,12 @@ def _mu(given: Viewed) -> float:
     return seen.mu.upper
 
 
-def _observer(given: Viewed, network: Network) -> Observer:
+def _observer(given: Viewed, network: Network) -> Ids:
     from dpaudit.errors import InvalidArgument
 
     if not given.observer:
         return network.eavesdropper()
-    most = len(network.hears) - 1
+    most = len(network.roles.hears) - 1
     if not all(0 <= one <= most for one in given.observer):
         raise InvalidArgument("observer", given.observer, f"numbers from 0 to {most}, or none")
     return network.coalition(*given.observer)
@@ -317,12 +317,10 @@ def _observer(given: Viewed, network: Network) -> Observer:
 
 def grid(given: Viewed, delta: float) -> Grid:
     """Return who learns how much about whom: epsilon at this delta."""
-    from dpaudit.algorithms.views.learning import who_learns
-
     changes = {
         f"{given.kind_of_owner} {one}": given.change(one) for one in range(given.participants)
     }
-    return who_learns(given.network(), changes, delta)
+    return given.network().who_learns(changes, delta)
 
 
 def _card(name: str, title: str, parameters: type[Viewed], relation: str) -> ReleaseCard:

@@ -15,8 +15,10 @@ and from the wire. A changed column of D_m moves K_m and is no change of the mea
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
-from flint import fmpq
 from numpy.random import Generator
 
 from dpaudit._typing import Array
@@ -24,16 +26,7 @@ from dpaudit.algorithms.problems.sample_losses import SQUARED
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.noise import MessageNoise, party_scales
 from dpaudit.algorithms.sharing.vertical import parties
-from dpaudit.algorithms.views.system import (
-    Basis,
-    Form,
-    Network,
-    Round,
-    exact,
-    exact_table,
-    eye,
-    inverse,
-)
+from dpaudit.algorithms.views.network import Network, Roles, trace, trace_noise
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown
 
@@ -54,16 +47,15 @@ class LinearSharing:
     Examples
     --------
     >>> from dpaudit.algorithms.sharing.vertical import Risk
-    >>> from dpaudit.algorithms.views.view import View
     >>> data = Dataset(np.eye(3), [1, -1, 1])
     >>> risk = Risk(loss=SQUARED, scaling="sum", regulariser_weight=1.0)
     >>> algorithm = SharingADMM(
     ...     block_sizes=(2, 1), iterations=4, risk=risk, noise=MessageNoise(2.0)
     ... )
     >>> network = LinearSharing(algorithm).network(data)
-    >>> View(network, network.coalition(0), [1, 0, 0]).infinite
+    >>> network.view(network.coalition(0), [1, 0, 0]).infinite
     False
-    >>> View(network, network.coalition(0, 1), [1, 0, 0]).infinite
+    >>> network.view(network.coalition(0, 1), [1, 0, 0]).infinite
     True
     """
 
@@ -79,72 +71,73 @@ class LinearSharing:
             raise InvalidArgument("risk", Shown("another constraint or regulariser"), expected)
         self.algorithm = algorithm
 
-    # --- runs, by the algorithm itself -------------------------------------------------------
+    def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
+        """Return the messages of ``trials`` runs, shape ``(R, T, M + 1, N)``."""
+        return self.messages(dataset, rng.standard_normal((trials, *self._shape(dataset))))
 
     def messages(self, dataset: Dataset, normals: Array) -> Array:
         """Return what these standard normals, ``(R, T, M, N)``, lead to: ``(R, T, M + 1, N)``.
 
         The last row is the centre's gap.
         """
-        algorithm, sent = self.algorithm, []
-        algorithm.check(dataset)
-        state = algorithm.start(dataset, len(normals))
+        return np.asarray(self._run(dataset, dataset.labels, normals))
+
+    def _run(self, dataset: Dataset, labels: Any, normals: Any) -> Any:
+        algorithm, smoothers = self.algorithm, self._smoothers(dataset)
+        penalty, weight = algorithm.penalty, algorithm.scalar_problem(len(labels)).weight
+        scales = party_scales(algorithm.noise, len(smoothers))[:, None]
+        state, sent = algorithm.start(dataset, len(normals)), []
+        messages, gap, dual = state.messages, state.gap, state.dual
         for t in range(algorithm.iterations):
-            step = algorithm.step(state, dataset)
-            state = algorithm.advance(state, step.mean + step.scale * normals[:, t])
-            sent.append(np.concatenate([state.messages, state.gap[:, None]], axis=1))
+            pull = dual[:, None] + penalty * (gap[:, None] - messages)
+            messages = scales * normals[:, t] - np.einsum("mij,rmj->rmi", smoothers, pull)
+            linear = dual + penalty * messages.sum(axis=1)
+            gap = messages.sum(axis=1) - (weight * labels + linear) / (weight + penalty)
+            dual = dual + penalty * gap
+            sent.append(np.concatenate([messages, gap[:, None]], axis=1))
         return np.stack(sent, axis=1)
 
-    def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
-        """Return the messages of ``trials`` runs, shape ``(R, T, M + 1, N)``."""
-        owners, samples = len(self.algorithm.block_sizes), len(dataset.labels)
-        shape = (trials, self.algorithm.iterations, owners, samples)
-        return self.messages(dataset, rng.standard_normal(shape))
+    def _smoothers(self, dataset: Dataset) -> Array:
+        """Return every party's ``K_m``, shape ``(M, N, N)``."""
+        penalty, ridge, found = self.algorithm.penalty, self.algorithm.risk.ridge, []
+        for party in parties(dataset, self.algorithm.block_sizes):
+            curved = ridge * np.eye(party.dimension) + penalty * (party.design.T @ party.design)
+            found.append(party.design @ np.linalg.solve(curved, party.design.T))
+        return np.stack(found)
 
-    # --- the same, as linear forms -----------------------------------------------------------
+    # --- what observers see ------------------------------------------------------------------
 
-    def data(self, dataset: Dataset) -> Form:
+    def data(self, dataset: Dataset) -> Array:
         """Return the labels, what the view is linear in, shape ``(N,)``."""
-        return exact_table("labels", dataset.labels, dataset.labels.shape)
+        return dataset.labels
 
     def network(self, dataset: Dataset) -> Network:
-        """Return the rounds; of the dataset only the features matter."""
+        """Return what is sent, as labels form it; of the dataset only the features matter."""
         self.algorithm.check(dataset)
-        count, samples = len(self.algorithm.block_sizes), len(dataset.labels)
-        centre, everybody = frozenset({count}), frozenset(range(count))
-        return Network(
-            rounds=(self._round(dataset),) * self.algorithm.iterations,
-            senders=tuple(np.repeat(range(count + 1), samples).tolist()),
-            data_owners=(count,) * samples,
-            hears=(*[centre] * count, everybody),
+        shape, centre = self._shape(dataset), len(self.algorithm.block_sizes)
+        roles = self._roles(dataset, (centre,) * shape[2])
+        return trace(partial(self._run, dataset), np.zeros(shape[2]), shape, roles)
+
+    def fixed_network(self, dataset: Dataset) -> Network:
+        """Return the same of these data as numbers, to be held against a neighbour's."""
+        self.algorithm.check(dataset)
+        sizes = (*self.algorithm.block_sizes, 1)  # the labels are the centre's
+        columns = np.column_stack([dataset.features, dataset.labels]).T
+        holders = np.repeat(np.repeat(range(len(sizes)), sizes), columns.shape[1])
+        roles = self._roles(dataset, tuple(holders.tolist()))
+        run, shape = partial(self._run, dataset), self._shape(dataset)
+        return trace_noise(run, dataset.labels, columns.ravel(), shape, roles)
+
+    def _shape(self, dataset: Dataset) -> tuple[int, int, int]:
+        return self.algorithm.iterations, len(self.algorithm.block_sizes), len(dataset.labels)
+
+    def _roles(self, dataset: Dataset, holders: tuple[int, ...]) -> Roles:
+        rounds, count, samples = self._shape(dataset)
+        everybody = tuple(np.repeat(range(count + 1), samples).tolist())
+        return Roles(
+            senders=everybody,
+            drawers=everybody[: count * samples] * rounds,
+            holders=holders,
+            hears=(*[frozenset({count})] * count, frozenset(range(count))),
             names=(*(f"party {m}" for m in range(count)), "centre"),
         )
-
-    def _round(self, dataset: Dataset) -> Round:
-        count, samples = len(self.algorithm.block_sizes), len(dataset.labels)
-        basis = Basis((count + 2) * samples, count * samples, samples)
-        penalty = exact("penalty", self.algorithm.penalty)
-        weight = exact("weight", self.algorithm.scalar_problem(samples).weight)
-        scales = exact_table("noise", party_scales(self.algorithm.noise, count), (count,))
-        *messages, gap, dual = np.split(basis.state(), count + 2)
-        noises = np.split(basis.noise(), count)
-        sent = [
-            scale * noise - smoother @ (dual + penalty * (gap - message))
-            for smoother, message, noise, scale in zip(
-                self._smoothers(dataset, penalty), messages, noises, scales, strict=True
-            )
-        ]
-        total = sum(sent[1:], sent[0])
-        linear = dual + penalty * total
-        gap = total - (weight * basis.change() + linear) / (weight + penalty)
-        owners = np.repeat(range(count), samples).tolist()
-        return basis.round((*sent, gap, dual + penalty * gap), owners)
-
-    def _smoothers(self, dataset: Dataset, penalty: fmpq) -> list[Form]:
-        """Return every party's ``K_m``, shape ``(N, N)``."""
-        ridge, found = exact("ridge", self.algorithm.risk.ridge), []
-        for party in parties(dataset, self.algorithm.block_sizes):
-            design = exact_table("features", party.design, party.design.shape)
-            curved = ridge * eye(party.dimension) + penalty * (design.T @ design)
-            found.append(design @ inverse(curved) @ design.T)
-        return found

@@ -7,16 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from dpaudit._typing import Array
 from dpaudit.accounting.events import GaussianRelease
-from dpaudit.algorithms.views.numbers import Balls
-from dpaudit.algorithms.views.view import View
+from dpaudit.affine.kinds import DOUBLES
+from dpaudit.affine.view import View
+from dpaudit.algorithms.views.network import Network
 from dpaudit.errors import InvalidArgument, Shown
-from dpaudit.reals import precision
-
-_DIGITS = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +22,7 @@ class Watching:
 
     Parameters
     ----------
-    view
+    network, view
         Who sees what of which network.
     run
         Data and standard normals, shape ``(R, *shape)``, to all messages: the algorithm.
@@ -42,17 +39,19 @@ class Watching:
     >>> from dpaudit.algorithms.views.gossip import Gossip
     >>> gossip = Gossip(ring(3), iterations=2, noise_scale=2.0)
     >>> network = gossip.network()
-    >>> seen = Watching(View(network, network.coalition(1), [1, 0, 0]), gossip.messages, (2, 3, 1))
+    >>> view = network.view(network.coalition(1), [1, 0, 0])
+    >>> seen = Watching(network, view, gossip.messages, gossip.shape)
     >>> seen.sample(np.zeros((3, 1)), 5, np.random.default_rng(0)).shape  # of two nodes, twice
     (5, 4)
     """
 
+    network: Network
     view: View
     run: Callable[[Array, Array], Array]
     shape: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        known = len(self.view.network.noise_owners)
+        known = len(self.network.roles.drawers)
         if int(np.prod(self.shape)) != known:
             raise InvalidArgument("shape", self.shape, f"{known} normals in all")
 
@@ -74,13 +73,9 @@ class Watching:
         """Return what is seen of ``trials`` runs, one row each."""
         normals = rng.standard_normal((trials, *self.shape))
         sent = self.run(dataset, normals).reshape(trials, -1)
-        known, slopes = self._own_noise()
-        return np.asarray(sent[:, self.view.rows] - normals.reshape(trials, -1)[:, known] @ slopes)
-
-    def _own_noise(self) -> tuple[NDArray[np.intp], Array]:
-        """Return which normals the observer knows, and what they do to what it sees."""
-        network, rows = self.view.network, self.view.rows
-        known = np.setdiff1d(np.arange(len(network.noise_owners)), self.view.columns)
-        with precision(_DIGITS):
-            every = Balls(_DIGITS).coefficients(network)
-            return known, every[np.ix_(rows, known)].astype(np.float64).T
+        rows, columns = self.network.places(self.view)
+        drawn = self.network.program.leaves("noise")
+        known = np.setdiff1d(np.arange(len(drawn)), columns)
+        slopes = self.network.program.coefficients(DOUBLES, self.view.rows, drawn[known])
+        own = normals.reshape(trials, -1)[:, known] @ slopes[:, : len(known)].T
+        return np.asarray(sent[:, rows] - own)

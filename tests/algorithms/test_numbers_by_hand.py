@@ -81,7 +81,6 @@ from dpaudit.algorithms.tables.guarantees import (
 )
 from dpaudit.algorithms.tables.guarantees import theorem1_epsilon as labels_epsilon
 from dpaudit.algorithms.views.multistep import LinearMultiStep
-from dpaudit.algorithms.views.view import View
 from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument, UnknownName, UnsupportedEvent
 from dpaudit.guarantees.kinds import GaussianDP
@@ -421,7 +420,7 @@ def test_the_mu_of_several_iterations_is_that_of_the_linear_view(message, inner_
     linear = LinearMultiStep(algorithm)
     here, there = (linear.data(one) for one in (pair.dataset, pair.neighbour))
     network = linear.network(DATA)
-    exact = View(network, network.eavesdropper(), tuple(there - here)).mu
+    exact = network.view(network.eavesdropper(), tuple(there - here)).mu
     assert broadcast_mu(algorithm, pair) == pytest.approx(exact.upper, rel=1e-9)
 
 

@@ -25,7 +25,6 @@ from dpaudit.algorithms.multistep.hidden_state import (
 from dpaudit.algorithms.problems.graphs import complete, ring, star
 from dpaudit.algorithms.problems.losses import LINEAR
 from dpaudit.algorithms.views.multistep import LinearMultiStep
-from dpaudit.algorithms.views.view import View
 from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees.kinds import GaussianDP
@@ -137,7 +136,7 @@ def test_an_exact_view_of_the_network_is_the_same():
     )
     linear = LinearMultiStep(algorithm, seen="broadcast")
     whole = linear.network(data)
-    view = View(whole, whole.eavesdropper(), [Fraction(2), 0, 0])
+    view = whole.view(whole.eavesdropper(), [Fraction(2), 0, 0])
     found = averages_mu(InnerLoops.of(algorithm, data, 0), 1e-4 / 3)
     assert found == pytest.approx(float(view.mu.upper), rel=CLOSE)
 

@@ -1,7 +1,6 @@
 """A second way to every view: differences of runs, plain linear algebra, and draws."""
 
 import dataclasses
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -32,16 +31,12 @@ def relabelled(data, row=0):
     return dataclasses.replace(data, labels=labels)
 
 
-def fractions(form):
-    return [Fraction(int(entry.p), int(entry.q)) for entry in form]
-
-
 def observers(network):
     """Everybody worth a look: the wire, one edge, each participant, two of them."""
-    first = min(network.hears[1])
+    first = min(network.roles.hears[1])
     yield "all edges", network.eavesdropper()
     yield "one edge", network.eavesdropper([(first, 1)])
-    for one in range(len(network.hears)):
+    for one in range(len(network.roles.hears)):
         yield f"participant {one}", network.coalition(one)
     yield "1 and 2", network.coalition(1, 2)
 
@@ -55,8 +50,10 @@ def differentiated(run, shape):
     return (sent[1:] - sent[0]).T, sent[0]
 
 
-def brute_mu(noise, moved, seen, unknown):
+def brute_mu(network, view, noise, moved):
     """Return mu by the covariance itself, of coordinates that the observer sees."""
+    rows, unknown = network.places(view)
+    seen = rows[view.basis]
     moved = moved[seen]
     part = noise[np.ix_(seen, unknown)]
     solution, _, rank, _ = np.linalg.lstsq(part @ part.T, moved, rcond=1e-13)
@@ -64,7 +61,7 @@ def brute_mu(noise, moved, seen, unknown):
     return np.sqrt(moved @ solution)
 
 
-def check_draws(views, slopes, draw, shape, rng, *, runs, block=10_000):
+def check_draws(network, views, slopes, draw, shape, rng, *, runs, block=10_000):
     """Hold every finite view to draws of the log-likelihood ratio: its variance, its two means.
 
     ``draw(neighbour, normals)`` runs the algorithm. An observer takes out of its messages what its
@@ -77,18 +74,19 @@ def check_draws(views, slopes, draw, shape, rng, *, runs, block=10_000):
             normals = rng.standard_normal((block, *shape))
             sent = draw(side, normals).reshape(block, -1)
             for name, view in finite.items():
-                ratios[name][side].append(log_ratio(view, slopes, sent, normals))
+                ratios[name][side].append(log_ratio(network, view, slopes, sent, normals))
     for name, view in finite.items():
         here, there = map(np.concatenate, ratios[name])
         assert max(map(abs, z_scores(view.mu.upper, here, there))) < 4, name
 
 
-def log_ratio(view, slopes, sent, normals):
+def log_ratio(network, view, slopes, sent, normals):
     """Return the log-likelihood ratio of runs, up to a constant."""
-    known = np.setdiff1d(np.arange(slopes.shape[1]), view.columns)
+    rows, columns = network.places(view)
+    known = np.setdiff1d(np.arange(slopes.shape[1]), columns)
     direction = view.direction()
-    own = direction @ slopes[np.ix_(view.rows, known)]
-    return sent[:, view.rows] @ direction - normals.reshape(len(sent), -1)[:, known] @ own
+    own = direction @ slopes[np.ix_(rows, known)]
+    return sent[:, rows] @ direction - normals.reshape(len(sent), -1)[:, known] @ own
 
 
 def z_scores(mu, here, there):

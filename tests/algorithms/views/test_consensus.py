@@ -10,11 +10,7 @@ from dpaudit.algorithms.problems.graphs import ring
 from dpaudit.algorithms.problems.schedules import Geometric
 from dpaudit.algorithms.problems.smooth_losses import LINEAR, LOGISTIC, SQUARED
 from dpaudit.algorithms.views.consensus import GaussianConsensus
-from dpaudit.algorithms.views.records import require_shared_map
-from dpaudit.algorithms.views.view import View
-from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument
-from dpaudit.neighbours import REPLACE_LABEL, REPLACE_RECORD, Pair
 
 from .runs import (
     GRAPHS,
@@ -22,7 +18,6 @@ from .runs import (
     brute_mu,
     check_draws,
     differentiated,
-    fractions,
     make_data,
     observers,
     relabelled,
@@ -41,7 +36,7 @@ def make(graph, *, rounds=ROUNDS, loss=SQUARED, noise="primal", noise_scale=0.4)
 
 
 def change(consensus, data, other):
-    return fractions(consensus.data(other) - consensus.data(data))
+    return (consensus.data(other) - consensus.data(data)).tolist()
 
 
 @each_noise
@@ -54,10 +49,30 @@ def test_the_forms_are_derivatives_of_runs(noise, loss):
     other = relabelled(data, row=4)
     moved = consensus.broadcasts(other, np.zeros((1, 5, 4, 2))).ravel() - sent
     network = consensus.network(data)
-    view = View(network, network.eavesdropper(), change(consensus, data, other))
+    view = network.view(network.eavesdropper(), change(consensus, data, other))
     found = view.moments()
     np.testing.assert_allclose(found[0], slopes, atol=1e-12)
     np.testing.assert_allclose(found[1], moved, atol=1e-12)
+
+
+@each_noise
+@each_loss
+def test_broadcasts_are_those_of_the_algorithm(noise, loss):
+    """The closed form of a step is the minimiser that the algorithm finds by Newton's method."""
+    data = make_data(ring(4), dimension=2, records=3)
+    consensus = make(ring(4), rounds=6, loss=loss, noise=noise)
+    normals, algorithm = np.random.default_rng(1).normal(size=(3, 6, 4, 2)), consensus.algorithm
+    state, sent = algorithm.start(data, 3), []
+    for t in range(6):
+        linear = algorithm.pull(state)
+        if noise == "dual":
+            linear = linear + algorithm.stretch[t][:, None] * 0.4 * normals[:, t]
+        model = algorithm.minimise(linear, data, t + 1)
+        sent.append(model + 0.4 * normals[:, t] if noise == "primal" else model)
+        state = algorithm.advance(state, sent[-1])
+    np.testing.assert_allclose(
+        consensus.broadcasts(data, normals), np.stack(sent, axis=1), atol=1e-10
+    )
 
 
 @cache
@@ -71,34 +86,34 @@ def long_runs(name, noise):
     moved = consensus.broadcasts(other, np.zeros((1, *shape))).ravel() - sent
     network = consensus.network(data)
     views = {
-        key: View(network, observer, change(consensus, data, other))
+        key: network.view(observer, change(consensus, data, other))
         for key, observer in observers(network)
     }
-    return consensus, data, other, slopes, moved, views
+    return consensus, data, other, slopes, moved, network, views
 
 
 @pytest.mark.sampled(3)
 @each_graph
 @each_noise
 def test_mu_is_that_of_plain_linear_algebra(graph, noise):
-    *_, slopes, moved, views = long_runs(graph, noise)
+    *_, slopes, moved, network, views = long_runs(graph, noise)
     for key, view in views.items():
-        if 0 in view.observer.knows:
+        if view.knows_the_change:
             assert view.mu.lower == np.inf
             continue
-        brute = brute_mu(slopes, moved, view.rows, view.columns)
+        brute = brute_mu(network, view, slopes, moved)
         assert view.mu.lower * (1 - 1e-9) <= brute <= view.mu.upper * (1 + 1e-9), key
         assert view.proof == "exact"
 
 
 def draws(graph, noise, runs):
-    consensus, *both, slopes, _, views = long_runs(graph, noise)
+    consensus, *both, slopes, _, network, views = long_runs(graph, noise)
     rng, shape = np.random.default_rng(5), (ROUNDS, both[0].nodes, 1)
 
     def draw(side, normals):
         return consensus.broadcasts(both[side], normals)
 
-    check_draws(views, slopes, draw, shape, rng, runs=runs)
+    check_draws(network, views, slopes, draw, shape, rng, runs=runs)
 
 
 @each_graph
@@ -117,7 +132,7 @@ def test_moments_of_draws_are_those_of_the_view():
     data = make_data(ring(3), dimension=2)
     consensus = make(ring(3), rounds=4)
     network = consensus.network(data)
-    view = View(network, network.eavesdropper(), fractions(consensus.data(data)))
+    view = network.view(network.eavesdropper(), consensus.data(data))
     noise, mean = view.moments()
     runs, rng = 40_000, np.random.default_rng(2)
     sent = consensus.sample(data, runs, rng).reshape(runs, -1)
@@ -137,12 +152,13 @@ def test_an_iteration_without_noise_tells_all():
     consensus = make(ring(4), rounds=6, noise_scale=scales)
     labels = change(consensus, data, relabelled(data))
     network = consensus.network(data)
-    assert not View(network, network.coalition(1, 3), labels).infinite
+    assert not network.view(network.coalition(1, 3), labels).infinite
     scales[4, 0] = 0
     network = make(ring(4), rounds=6, noise_scale=scales).network(data)
-    assert not View(network, network.coalition(1), labels).infinite  # node 3's noise is in it
-    assert not View(network.first(4), network.coalition(1, 3), labels).infinite
-    view = View(network, network.coalition(1, 3), labels)
+    assert not network.view(network.coalition(1), labels).infinite  # node 3's noise is in it
+    stopped = network.first(4)
+    assert not stopped.view(stopped.coalition(1, 3), labels).infinite
+    view = network.view(network.coalition(1, 3), labels)
     assert (view.infinite, view.proof) == (True, "exact")
 
 
@@ -150,9 +166,10 @@ def test_without_any_noise_nodes_learn_after_as_many_rounds_as_they_are_far():
     data = make_data(ring(5))
     consensus = make(ring(5), rounds=3, noise_scale=0.0)
     labels, network = change(consensus, data, relabelled(data)), consensus.network(data)
-    seen = [View(network.first(t), network.coalition(2), labels).infinite for t in (1, 2, 3)]
-    assert seen == [False, True, True]
-    assert len(View(network, network.coalition(2), labels)._shortest().network.rounds) == 2
+    stopped = [network.first(t) for t in (1, 2, 3)]
+    seen = [one.view(one.coalition(2), labels) for one in stopped]
+    assert [view.infinite for view in seen] == [False, True, True]
+    assert len(seen[2]._shortest()) == 3  # of a neighbour next to the node, in the second round
 
 
 def test_noise_of_others_hides_a_silent_node_until_it_speaks():
@@ -160,11 +177,11 @@ def test_noise_of_others_hides_a_silent_node_until_it_speaks():
     scales[:, 0] = 0
     consensus = make(ring(4), rounds=5, noise_scale=scales)
     labels, network = change(consensus, data, relabelled(data)), consensus.network(data)
-    opposite = View(network, network.coalition(2), labels)
+    opposite = network.view(network.coalition(2), labels)
     assert not opposite.infinite
     assert opposite.mu.upper > 0
-    assert View(network, network.coalition(1), labels).infinite
-    assert View(network, network.coalition(2, 3), labels).infinite
+    assert network.view(network.coalition(1), labels).infinite
+    assert network.view(network.coalition(2, 3), labels).infinite
 
 
 # --- refusals ----------------------------------------------------------------------------------
@@ -179,15 +196,3 @@ def test_other_noise_and_other_losses_are_refused():
         GaussianConsensus(logistic, 1.0)
     with pytest.raises(InvalidArgument, match="noise_scale"):
         make(ring(3), noise_scale=-1.0)
-
-
-def test_a_feature_of_a_squared_loss_is_no_shared_map():
-    data = make_data(ring(3))
-    features = data.features.copy()
-    features[0] *= 0.5
-    other = Dataset(features, data.labels, node_sizes=data.node_sizes)
-    moved = Pair(data, other, REPLACE_RECORD)
-    require_shared_map(moved, squared=False)
-    with pytest.raises(InvalidArgument, match="relation"):
-        require_shared_map(moved, squared=True)
-    require_shared_map(Pair(data, relabelled(data), REPLACE_LABEL), squared=True)

@@ -1,12 +1,10 @@
-"""Neighbours that differ in features: a bracket, held to quadrature and to draws."""
-
-import math
+"""Neighbours that differ in features: a bracket of delta, held to draws of runs."""
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
-from scipy.stats import multivariate_normal, norm
+from scipy.stats import multivariate_normal
 
+from dpaudit.affine.features import _bracket
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.problems.graphs import ring, star
 from dpaudit.algorithms.problems.sample_losses import SQUARED as SQUARED_SAMPLE
@@ -15,47 +13,11 @@ from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.noise import MessageNoise
 from dpaudit.algorithms.sharing.vertical import Risk
 from dpaudit.algorithms.views.consensus import GaussianConsensus
-from dpaudit.algorithms.views.features import ChangedFeatures, _bracket, _Diagonal
 from dpaudit.algorithms.views.sharing import LinearSharing
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import ConvergenceError, InvalidArgument
-from dpaudit.guarantees.kinds import GaussianDP
 
-from .runs import differentiated, make_data
-
-
-def diagonal(shift, spread):
-    return _Diagonal(np.atleast_1d(shift), np.atleast_1d(spread), 0.0, 0.0)
-
-
-@pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0])
-@pytest.mark.parametrize("pair", [(0.5, 2.0), (0.0, 0.5), (1.0, 1.3), (-1.0, 0.2), (0.3, 1 - 1e-9)])
-def test_one_coordinate_is_a_quadrature(pair, epsilon):
-    shift, spread = pair
-
-    def beyond(z):
-        other = norm.pdf(z, shift, math.sqrt(spread))
-        return max(0.0, norm.pdf(z) - math.exp(epsilon) * other)
-
-    exact = quad(beyond, -9, 9, limit=2000, points=np.linspace(-8, 8, 40))[0]
-    found = _bracket(diagonal(shift, spread), epsilon, 2**16)
-    assert found.lower - 1e-9 <= exact <= found.upper + 1e-9
-    assert found.width < 1e-3
-
-
-@pytest.mark.parametrize("mu", [0.1, 1.0, 3.0])
-def test_equal_spreads_are_the_gaussian_profile(mu):
-    for epsilon in (0.0, 1.0, 3.0):
-        found = _bracket(diagonal([0.6 * mu, 0.8 * mu], [1.0, 1.0]), epsilon, 2**16)
-        assert found.contains(GaussianDP(mu).delta(epsilon))
-        assert found.width < 1e-3
-
-
-def test_more_cells_are_closer():
-    pair = diagonal([0.3, 0.1, 0.0], [1.2, 0.9, 1.5])
-    widths = [_bracket(pair, 0.2, cells).width for cells in (2**10, 2**14, 2**18)]
-    assert widths[0] > 8 * widths[1] > 64 * widths[2]
-
+from .runs import differentiated, make_data, relabelled
 
 # --- consensus ADMM ------------------------------------------------------------------------------
 
@@ -74,22 +36,22 @@ def consensus_pair(graph=None, rounds=4, noise_scale=0.4):
 
 
 def changed(consensus, data, other, who):
-    networks = [consensus.network(one) for one in (data, other)]
-    observer = networks[0].coalition(*who) if who else networks[0].eavesdropper()
-    vectors = [consensus.data(one) for one in (data, other)]
-    return ChangedFeatures(*networks, *vectors, observer, 0)
+    here, there = (consensus.fixed_network(one) for one in (data, other))
+    return here.against(there, *who)
 
 
 @pytest.mark.parametrize("who", [(), (1,), (2,)])
 def test_delta_is_that_of_draws_with_the_densities_of_runs(who):
     consensus, data, other = consensus_pair()
     found = changed(consensus, data, other, who)
+    network = consensus.network(data)
+    seen = network.coalition(*who) if who else network.eavesdropper()
+    rows, columns = network.places(network.view(seen, [0.0] * 4))
     laws = []
     for one in (data, other):
         slopes, sent = differentiated(lambda z, d=one: consensus.broadcasts(d, z), (4, 4, 1))
-        view = found._views[0]
-        part = slopes[np.ix_(view.rows, view.columns)]
-        laws.append(multivariate_normal(sent[view.rows], part @ part.T))
+        part = slopes[np.ix_(rows, columns)]
+        laws.append(multivariate_normal(sent[rows], part @ part.T))
     rng = np.random.default_rng(1)
     for epsilon in (0.0, 0.3):
         estimates = []
@@ -121,10 +83,30 @@ def test_an_observer_who_is_the_node_or_sees_no_noise_tells_them_apart():
 def test_who_hears_nothing_of_it_learns_nothing():
     one = consensus_pair(star(4), rounds=1)
     data = one[1], halved(one[1], row=2)  # a record of leaf 1
-    networks = [one[0].network(each) for each in data]
-    vectors = [one[0].data(each) for each in data]
-    unheard = ChangedFeatures(*networks, *vectors, networks[0].coalition(2), 1)
+    unheard = changed(one[0], *data, (2,))
     assert unheard.delta(0.0).upper < 1e-6
+
+
+def test_features_that_change_back_cost_as_much():
+    """Delta is that of the worse direction, whichever dataset is named first."""
+    consensus, data, other = consensus_pair()
+    forth, back = (changed(consensus, *one, (1,)) for one in ((data, other), (other, data)))
+    for epsilon in (0.0, 0.4):
+        one, two = forth.delta(epsilon), back.delta(epsilon)
+        assert one.lower == pytest.approx(two.lower, abs=1e-6)
+        assert one.upper == pytest.approx(two.upper, abs=1e-6)
+        ways = [_bracket(pair, epsilon, 2**14) for pair in forth._pairs]
+        assert abs(ways[0].lower - ways[1].lower) > ways[0].width + ways[1].width or epsilon == 0
+
+
+def test_means_that_leave_the_space_of_the_noise_are_told_apart():
+    """The columns of both noises span one space, and the change of the mean is not in it."""
+    consensus, data, _ = consensus_pair(rounds=2)
+    scales = np.full((2, 4), 0.4)
+    scales[0] = 0.0
+    quiet = consensus_pair(rounds=2, noise_scale=scales)[0]
+    assert not changed(consensus, data, relabelled(data), (1,)).told_apart
+    assert changed(quiet, data, relabelled(data), (1,)).told_apart
 
 
 # --- ADMM sharing --------------------------------------------------------------------------------
@@ -140,11 +122,10 @@ def test_a_party_s_column_gets_a_bracket():
     sharing = LinearSharing(
         SharingADMM(block_sizes=(1, 2), iterations=4, risk=risk, noise=MessageNoise(0.5))
     )
-    networks = [sharing.network(one) for one in (data, other)]
-    vectors = [sharing.data(one) for one in (data, other)]
-    found = ChangedFeatures(*networks, *vectors, networks[0].coalition(1), 0).delta(0.1)
+    found = changed(sharing, data, other, (1,)).delta(0.1)
     assert 0 < found.lower <= found.upper < 0.5
     assert found.width < 1e-3
+    assert changed(sharing, data, other, (0,)).told_apart  # the column is its own
 
 
 # --- refusals ------------------------------------------------------------------------------------
@@ -155,9 +136,9 @@ def test_bad_arguments_are_refused():
     found = changed(consensus, data, other, (1,))
     with pytest.raises(InvalidArgument, match="epsilon"):
         found.delta(-1.0)
-    shorter = consensus.network(data).first(2)
-    with pytest.raises(InvalidArgument, match="there"):
-        ChangedFeatures(found.here, shorter, *(found.data_here,) * 2, found.observer, 0)
+    here = consensus.fixed_network(data)
+    with pytest.raises(InvalidArgument, match="pair: got 12 numbers"):
+        here.against(consensus.fixed_network(other).first(2), 1)
 
 
 def test_what_cannot_be_diagonalised_is_refused():

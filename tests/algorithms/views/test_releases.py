@@ -21,7 +21,6 @@ from dpaudit.algorithms.problems.graphs import ring, star
 from dpaudit.algorithms.problems.losses import LINEAR
 from dpaudit.algorithms.problems.step_sizes import ConstantStepSize
 from dpaudit.algorithms.views.gossip import Gossip
-from dpaudit.algorithms.views.learning import who_learns
 from dpaudit.algorithms.views.releases import (
     ConsensusView,
     GossipView,
@@ -30,7 +29,6 @@ from dpaudit.algorithms.views.releases import (
     grid,
     view,
 )
-from dpaudit.algorithms.views.view import View
 from dpaudit.algorithms.views.watching import Watching
 from dpaudit.cli.main import app
 from dpaudit.drawing import Grid, picture, table
@@ -48,13 +46,13 @@ def mu_of(event):
 def test_a_gossip_view_is_the_view():
     network = Gossip(star(4), iterations=6, noise_scale=0.5).network()
     for observer in (0, 2, 3):
-        exact = View(network, network.coalition(observer), [0, 3, 0, 0]).mu.upper
+        exact = network.view(network.coalition(observer), [0, 3, 0, 0]).mu.upper
         given = GossipView(
             nodes=4, graph="star", iterations=6, noise_scale=0.5, sensitivity=3.0, about=1,
             observer=(observer,),
         )  # fmt: skip
         assert mu_of(view(given)) == pytest.approx(exact, rel=1e-12)
-    wire = View(network, network.eavesdropper(), [0, 3, 0, 0]).mu.upper
+    wire = network.view(network.eavesdropper(), [0, 3, 0, 0]).mu.upper
     assert mu_of(view(given.model_copy(update={"observer": ()}))) == pytest.approx(wire, rel=1e-12)
 
 
@@ -143,7 +141,7 @@ def test_the_table_has_the_epsilon_of_every_view(model):
 def test_a_table_of_mu_is_symmetric_where_the_graph_is():
     network = Gossip(ring(4), iterations=3, noise_scale=Fraction(1, 2)).network()
     changes = {f"node {i}": np.eye(4, dtype=int)[i].tolist() for i in range(4)}
-    values = np.array(who_learns(network, changes).values)
+    values = np.array(network.who_learns(changes).values)
     assert np.isinf(np.diagonal(values)).all()
     assert values[0, 1] == pytest.approx(values[0, 3]) == pytest.approx(values[2, 1])
     assert values[0, 2] < values[0, 1] < values[0, 4]
@@ -185,7 +183,7 @@ def test_a_file_of_views_says_of_each_whose_data_who_looks_and_mu(tmp_path):
     )
     found = account(str(path))
     network = Gossip(path_of(4), iterations=10).network()
-    far = View(network, network.coalition(3), [1, 0, 0, 0]).mu.upper
+    far = network.view(network.coalition(3), [1, 0, 0, 0]).mu.upper
     both = GaussianDP(math.hypot(far, 0.5)).epsilon(1e-5)
     assert found.proved.upper == pytest.approx(both, rel=1e-6)
     assert [words.split(", as seen by ")[0] for words in found.words] == [
@@ -222,7 +220,7 @@ def test_what_is_accounted_for_is_not_below_mu():
     """As a sensitivity, mu is not rounded; as 1 / noise it would be."""
     for scale in (0.3, 0.7, 1.1, 3.0):
         network = Gossip(ring(5), iterations=4, noise_scale=scale).network()
-        exact = View(network, network.coalition(1), [1, 0, 0, 0, 0]).mu.upper
+        exact = network.view(network.coalition(1), [1, 0, 0, 0, 0]).mu.upper
         event = view(GossipView(iterations=4, noise_scale=scale))
         assert (event.sensitivity, event.noise_scale) == (exact, 1.0)
 
@@ -274,8 +272,10 @@ def test_half_of_what_is_proved_is_refuted():
 def test_watching_refuses_by_name():
     seen = example().watched(0)
     with pytest.raises(InvalidArgument, match=r"^shape: "):
-        Watching(seen.view, seen.run, (3,))
-    network = seen.view.network
-    own = Watching(View(network, network.coalition(1), [0, 1, 0, 0, 0]), seen.run, seen.shape)
+        Watching(seen.network, seen.view, seen.run, (3,))
+    network = seen.network
+    own = Watching(
+        network, network.view(network.coalition(1), [0, 1, 0, 0, 0]), seen.run, seen.shape
+    )
     with pytest.raises(InvalidArgument, match=r"^view: .*infinite"):
         own.release  # noqa: B018

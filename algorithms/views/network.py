@@ -1,0 +1,258 @@
+"""The house's algorithms as networks: what one run sends, read by tracing it, and who knows what.
+
+A run is plain numpy: from private numbers and standard normals to all that is sent. Traced
+(`dpaudit.affine`), every message is a coordinate of a program, exactly as that code forms it in
+doubles or in fractions. An observer is the coordinates that it sees: the messages that it hears,
+and the normals and private numbers that are its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaudit._typing import Array
+from dpaudit.affine.api import Views
+from dpaudit.affine.changes import Direction, exact_number
+from dpaudit.affine.features import ViewLaw, ViewPair
+from dpaudit.affine.program import Ids, Program
+from dpaudit.affine.reading import Recursion, read_noise, read_recursion
+from dpaudit.affine.view import View
+from dpaudit.algorithms.problems.graphs import Graph
+from dpaudit.drawing import Grid
+from dpaudit.errors import InvalidArgument, Shown
+
+Run = Callable[[Any, Any], Any]
+_RUNS = 3  # on plain numbers: the house's own code, which its tests hold to the forms
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Who sends, draws, holds and hears what.
+
+    Parameters
+    ----------
+    senders
+        Who sends each coordinate of a round, shape ``(m,)``.
+    drawers
+        Who draws each normal of a run, in the order of the run's array.
+    holders
+        Who holds each private number, shape ``(P,)``.
+    hears
+        Of every participant, those whose messages it receives.
+    names
+        Of the participants, for pictures.
+    """
+
+    senders: tuple[int, ...]
+    drawers: tuple[int, ...]
+    holders: tuple[int, ...]
+    hears: tuple[frozenset[int], ...]
+    names: tuple[str, ...]
+
+    @classmethod
+    def of_nodes(cls, graph: Graph, dimension: int, *, sent: int = 1, drawn: int = 1) -> Roles:
+        """Return those of nodes which send and draw so many vectors a round, and in all."""
+        one = np.repeat(range(graph.nodes), dimension).tolist()
+        names = tuple(f"node {i}" for i in range(graph.nodes))
+        return cls(tuple(one * sent), tuple(one * drawn), tuple(one), heard_on(graph), names)
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """All that a run sends, as coordinates of a program.
+
+    Parameters
+    ----------
+    recursion
+        The traced run.
+    sent
+        What is sent, a row a round, shape ``(T, m)``.
+    held
+        The private numbers, shape ``(P,)``.
+    roles
+        Of the participants.
+
+    Examples
+    --------
+    >>> from dpaudit.algorithms.problems.graphs import ring
+    >>> from dpaudit.algorithms.views.gossip import Gossip
+    >>> network = Gossip(ring(3), iterations=1, noise_scale=2.0).network()
+    >>> network.view(network.coalition(1), [1, 0, 0]).mu
+    Bracket(lower=0.5, upper=0.5)
+    >>> network.view(network.coalition(0), [1, 0, 0]).mu.upper
+    inf
+    """
+
+    recursion: Recursion
+    sent: Ids
+    held: Ids
+    roles: Roles
+
+    @property
+    def program(self) -> Program:
+        """How messages are formed."""
+        return self.recursion.program
+
+    def first(self, rounds: int) -> Network:
+        """Return the network stopped after so many rounds."""
+        return replace(self, sent=self.sent[:rounds])
+
+    # --- observers -------------------------------------------------------------------------
+
+    def eavesdropper(self, edges: Iterable[tuple[int, int]] | None = None) -> Ids:
+        """Return who reads every message, or those from ``a`` to ``b`` for every ``(a, b)``."""
+        if edges is None:
+            return self.sent.ravel()
+        heard = set[int]()
+        for sender, receiver in edges:
+            if not (self._is(receiver) and sender in self.roles.hears[receiver]):
+                raise InvalidArgument("edges", (sender, receiver), "an edge, sender first")
+            heard.add(sender)
+        return self._messages_of(heard)
+
+    def coalition(self, *participants: int) -> Ids:
+        """Return the view of participants who share all that they know and hear; one, or more.
+
+        What they send is a function of that.
+        """
+        for one in participants:
+            if not self._is(one):
+                expected = f"numbers from 0 to {len(self.roles.hears) - 1}"
+                raise InvalidArgument("participants", one, expected)
+        heard = set[int]().union(*(self.roles.hears[one] for one in participants))
+        drawn = self.program.leaves("noise")[np.isin(self.roles.drawers, participants)]
+        held = self.held[np.isin(self.roles.holders, participants)]
+        return np.concatenate([self._messages_of(heard - set(participants)), drawn, held])
+
+    def _messages_of(self, senders: set[int]) -> Ids:
+        return self.sent[:, np.isin(self.roles.senders, sorted(senders))].ravel()
+
+    def _is(self, participant: int) -> bool:
+        return 0 <= participant < len(self.roles.hears)
+
+    # --- views -----------------------------------------------------------------------------
+
+    def view(self, observer: Ids, change: Sequence[Any]) -> View:
+        """Return what an observer sees while the private numbers change by a vector ``(P,)``."""
+        if not len(observer):
+            raise InvalidArgument("observer", Shown("nobody"), "somebody who sees something")
+        if not np.isin(observer, self._all).all():
+            raise InvalidArgument("observer", Shown("coordinates"), "those of this network")
+        if len(change) != len(self.roles.holders):
+            expected = f"shape ({len(self.roles.holders)},)"
+            raise InvalidArgument("change", Shown(f"shape ({len(change)},)"), expected)
+        return View(self.program, observer, Direction(change))
+
+    @cached_property
+    def _all(self) -> Ids:
+        """What there is to see."""
+        return np.concatenate([self.sent.ravel(), self.program.leaves("noise"), self.held])
+
+    def against(self, other: Network, *participants: int) -> ViewPair:
+        """Return what participants see of two runs whose data are numbers (`trace_noise`).
+
+        Participants share what they know; none: who reads all messages. There is no mu of two
+        datasets that differ in more than what a run is linear in, but a bracket of delta.
+        """
+        here, there = (
+            ViewLaw(one.program, one.coalition(*participants) if participants else one.sent.ravel())
+            for one in (self, other)
+        )
+        return ViewPair(here, there)
+
+    def places(self, view: View) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return which of the sent numbers a view has as rows, and which normals as columns."""
+        sent = self.sent.ravel()
+        order = np.argsort(sent, kind="stable")
+        rows = order[np.searchsorted(sent, view.rows, sorter=order)]
+        return rows, np.searchsorted(self.program.leaves("noise"), view.columns)
+
+    def who_learns(self, changes: Mapping[str, Sequence[Any]], delta: float | None = None) -> Grid:
+        """Return a table of mu: a row for whose data change, a column for who looks.
+
+        The last column is somebody who reads all messages. Own data are known: infinite.
+
+        Parameters
+        ----------
+        changes
+            By how much the data change, shape ``(P,)`` each, by the name of whose they are.
+        delta
+            If given, the table is of epsilon at this delta.
+
+        Examples
+        --------
+        >>> from dpaudit.algorithms.problems.graphs import star
+        >>> from dpaudit.algorithms.views.gossip import Gossip
+        >>> network = Gossip(star(3), iterations=1, noise_scale=2.0).network()
+        >>> network.who_learns({"node 0": [1, 0, 0], "node 1": [0, 1, 0]}).values
+        [[inf, 0.5, 0.5, 0.5], [0.5, inf, 0.0, 0.5]]
+        """
+        everybody = {name: self.coalition(one) for one, name in enumerate(self.roles.names)}
+        observers = everybody | {"all messages": self.eavesdropper()}
+        directions = {name: Direction(change) for name, change in changes.items()}
+        return Views(self.recursion, observers, directions).grid(delta)
+
+
+def trace(run: Run, private: Any, shape: tuple[int, ...], roles: Roles) -> Network:
+    """Return the network of a run of private numbers and normals ``(1, *shape)``.
+
+    What it sends has the shape ``(1, T, ...)``, and private numbers are in the order of holders.
+    """
+
+    def once(given: Any, rng: Any) -> Any:
+        return run(given, rng.standard_normal((1, *shape)))[0]
+
+    found = read_recursion(once, private, runs=_RUNS)
+    return Network(found, _by_round(found.output), found.program.leaves("data"), roles)
+
+
+def trace_noise(run: Run, data: Any, held: Array, shape: tuple[int, ...], roles: Roles) -> Network:
+    """Return the same of a run whose data are numbers, to be held against a neighbour's.
+
+    ``held`` are the numbers that holders hold.
+    """
+
+    def once(given: Any, rng: Any) -> Any:
+        return [run(given, rng.standard_normal((1, *shape)))[0], held]
+
+    found = read_noise(once, data, runs=_RUNS)
+    return Network(found, _by_round(found.output[0]), found.output[1].ids, roles)
+
+
+def _by_round(sent: Any) -> Ids:
+    return np.asarray(sent.ids.reshape(len(sent.ids), -1))
+
+
+def heard_on(graph: Graph) -> tuple[frozenset[int], ...]:
+    """Return the neighbours of every node."""
+    return tuple(frozenset(np.flatnonzero(row).tolist()) for row in graph.adjacency)
+
+
+def number_table(
+    name: str, values: Any, shape: tuple[int, ...], least: float = -math.inf
+) -> NDArray[Any]:
+    """Return an array of doubles, or of fractions where these are none; one number is for all.
+
+    Examples
+    --------
+    >>> number_table("scale", 0.5, (2,)), number_table("scale", Fraction(1, 3), (1,))
+    (array([0.5, 0.5]), array([Fraction(1, 3)], dtype=object))
+    """
+    given = np.asarray(values, dtype=object)
+    if given.ndim and given.shape != shape:
+        raise InvalidArgument(name, Shown(f"shape {given.shape}"), f"a number, or shape {shape}")
+    exact = [exact_number(name, one) for one in given.ravel().tolist()]
+    if exact and min(exact) < least:
+        raise InvalidArgument(name, float(min(exact)), f"finite numbers, at least {least:g}")
+    numbers = np.array(exact, dtype=object)
+    if all(one == Fraction(float(one)) for one in exact):
+        numbers = numbers.astype(float)
+    return np.broadcast_to(numbers.reshape(given.shape), shape)
