@@ -8,15 +8,16 @@ import dpaudit
 from dpaudit.affine.form import NotAffine
 from tests.affine import oracle
 from tests.affine.idioms import IDIOMS, WEIGHTS
+from tests.affine.whole_programs import PROGRAMS
 
 
 def everything(output):
     return output
 
 
-@pytest.mark.parametrize("name", IDIOMS)
+@pytest.mark.parametrize("name", [*IDIOMS, *PROGRAMS])
 def test_an_idiom_has_the_mu_of_the_oracle(name, capsys):
-    function = IDIOMS[name]
+    function = (IDIOMS | PROGRAMS)[name]
     expected = oracle.mu(function, np.zeros(4), everything, WEIGHTS)
     found = dpaudit.views(
         function, private=np.zeros(4), observers={"all": everything}, change=WEIGHTS
