@@ -117,3 +117,56 @@ class Fixed:
 def fixed(recursion):
     """Return a recursion as a function of an array of inputs, as the oracle needs it."""
     return lambda rows, rng: recursion(Fixed(rows), rng)
+
+
+# --- random recursions -------------------------------------------------------------------------
+
+
+def random_recursion(seed, steps=4):
+    """Return a loop over three states that are mixed, hidden and shown at random.
+
+    Inputs are of two people, "mine" and "other", one of them at a time. It returns what is seen,
+    and what each input was given.
+    """
+    rng = np.random.default_rng(seed)
+    count, noisy = 3, rng.choice([0.0, 0.2, 0.7])
+
+    def draw_weights():
+        return rng.normal(size=count) * (rng.random(count) < 0.5)
+
+    whose = [str(rng.choice(["mine", "mine", "other"])) for _ in range(steps)]
+    plan = [
+        {
+            "given": rng.random(count) < 0.4,
+            "into": draw_weights(),
+            "mixed": [draw_weights() for _ in range(count)],
+            "noise": (rng.random(count) < noisy) * rng.uniform(0.5, 2.0, count),
+            "is_input_noisy": rng.random() < (0.9 if mine else 0.1),
+            "is_input_shown": rng.random() < (0.7 if mine else 0.2),
+            "shown": rng.random(count) < 0.4,
+        }
+        for mine in [one == "mine" for one in whose]
+    ]
+
+    def recursion(private, generator):
+        size = private["mine"].dimension
+
+        def noise(scale):
+            return generator.normal(scale=scale, size=size) if scale else 0.0
+
+        states, seen, arguments = [np.zeros(size) for _ in range(count)], [np.zeros(size)], []
+        for step, now in enumerate(plan):
+            given = [one for one, used in zip(states, now["given"], strict=True) if used]
+            arguments.append(given)
+            added = private[whose[step]].at(step, *given) + noise(float(now["is_input_noisy"]))
+            if now["is_input_shown"]:
+                seen.append(added)
+            mixed = [
+                sum((w * one for w, one in zip(row, states, strict=True) if w), into * added)
+                for row, into in zip(now["mixed"], now["into"], strict=True)
+            ]
+            states = [one + noise(scale) for one, scale in zip(mixed, now["noise"], strict=True)]
+            seen += [one for one, is_shown in zip(states, now["shown"], strict=True) if is_shown]
+        return {"seen": seen, "arguments": arguments}
+
+    return recursion, whose

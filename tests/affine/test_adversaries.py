@@ -158,3 +158,129 @@ def test_an_input_that_knows_a_hidden_state_passes_the_mu_of_those_that_do_not()
     assert measured > 2 * naive
     assert measured <= found.epsilon(DELTA).upper
     assert found.mu.upper == pytest.approx(20.0, rel=1e-12)
+
+
+# --- random recursions -------------------------------------------------------------------------
+
+STEPS, BOTH = 4, ("mine", "other")
+
+
+def tables(seed):
+    """Return ``[W, L]`` of what is seen, and of the arguments of each input, by impulses."""
+    recursion, _ = adaptive.random_recursion(seed)
+
+    def by_impulses(of):
+        return oracle.coefficients(
+            lambda rows, rng: recursion(dict.fromkeys(BOTH, adaptive.Fixed(rows)), rng),
+            np.zeros((STEPS, 1)),
+            of,
+        )
+
+    seen = by_impulses(lambda output: output["seen"])
+    given = [by_impulses(lambda output, n=n: [0.0, *output["arguments"][n]]) for n in range(STEPS)]
+    return seen, given
+
+
+def is_spanned(rows, table):
+    """Return whether some rows are combinations of those of a table."""
+    found = np.linalg.lstsq(table.T, rows.T, rcond=1e-10)[0]
+    return np.allclose(table.T @ found, rows.T, atol=1e-8)
+
+
+def lacks(seed, *, others_are_known):
+    """Return whether some input behind what is seen is given what does not follow from it.
+
+    Others' inputs are known if all that was given to them is known: then they are seen as such.
+    """
+    (noise, data), given = tables(seed)
+    _, whose = adaptive.random_recursion(seed)
+    behind = (data != 0).any(axis=0)
+    for step in reversed(range(STEPS)):
+        if behind[step]:
+            behind |= (given[step][1] != 0).any(axis=0)
+    table = np.concatenate([noise, data], axis=1)
+    for step in np.flatnonzero(behind):
+        if not is_spanned(np.concatenate(given[step], axis=1), table):
+            return True
+        if others_are_known and whose[step] == "other":
+            unit = np.eye(1, STEPS, step)
+            table = np.concatenate([table, np.hstack([np.zeros((1, noise.shape[1])), unit])])
+    return False
+
+
+def random_view(seed, **participation):
+    recursion, _ = adaptive.random_recursion(seed)
+    private = {name: dpaudit.AdaptiveInputs(steps=STEPS, **participation) for name in BOTH}
+    found = dpaudit.views(recursion, private=private, observers={"all": lambda x: x["seen"]})
+    return found.view("all", about="mine")
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_a_view_is_an_upper_one_where_arguments_do_not_follow_from_it(seed, monkeypatch):
+    monkeypatch.setattr("dpaudit.affine.reading.RUNS", 3)
+    view = random_view(seed)
+    if lacks(seed, others_are_known=True):
+        assert view.is_upper
+    if not lacks(seed, others_are_known=False):
+        assert not view.is_upper
+    assert view.proof == "exact"
+    noise, data = tables(seed)[0]
+    _, whose = adaptive.random_recursion(seed)
+    mine = [step for step in range(STEPS) if whose[step] == "mine"]
+    once = [oracle.least_noise(noise, data[:, step]) for step in mine]
+    fixed = max(
+        (math.inf if one is None else float(np.linalg.norm(one)) for one in once), default=0
+    )
+    assert view.mu.lower == pytest.approx(fixed, rel=1e-9)
+    assert view.mu.upper >= view.mu.lower
+    if not view.is_upper:
+        assert view.mu.upper == pytest.approx(fixed, rel=1e-9)
+
+
+class Wild:
+    """Moves and answers by waves and steps of all that an input is given."""
+
+    def __init__(self, rounds, rng):
+        self.rounds = set(rounds)
+        self.speeds = rng.normal(scale=rng.choice([0.3, 3.0, 10.0]), size=(STEPS, 3))
+        self.gain = rng.choice([0.0, 1.0, 10.0])
+        self.is_sharp = rng.random() < 0.5
+
+    def _wave(self, step, given, shift):
+        total = sum(w * one for w, one in zip(self.speeds[step], given, strict=False)) + shift
+        return np.sign(np.sin(total)) if self.is_sharp else np.sin(total)
+
+    def move(self, step, *given):
+        return float(step in self.rounds) * self._wave(step, given, 1.5)
+
+    def answer(self, step, *given):
+        return self.gain * self._wave(step, given, 0.3 * step)
+
+
+def ratio_of_known(table, seen, without, within):
+    """Return a log-likelihood ratio where rows may depend on each other."""
+    noise, data = table
+    inverse = np.linalg.pinv(noise @ noise.T, rcond=1e-10, hermitian=True)
+    far, near = seen - data @ without, seen - data @ within
+    return ((inverse @ far) * far).sum(axis=0) / 2 - ((inverse @ near) * near).sum(axis=0) / 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(80))
+def test_no_wild_adversary_passes_the_upper_end_of_a_random_view(seed):
+    rng, (recursion, whose) = np.random.default_rng(seed), adaptive.random_recursion(seed)
+    mine = [step for step in range(STEPS) if whose[step] == "mine"]
+    every = bool(rng.random() < 0.5)
+    participation = {"participation": "cyclic", "separation": 1} if every else {}
+    proved = random_view(seed, **participation).epsilon(DELTA)
+    if math.isinf(proved.upper) or not mine:
+        return
+    (table, _), runs = tables(seed), 40_000
+    chosen = Wild(mine if every else rng.choice(mine, 1).tolist(), rng)
+    scores = []
+    for is_there in (True, False):
+        inputs = Chosen(chosen, runs, STEPS, is_there=is_there)
+        seen = np.array(recursion(dict.fromkeys(BOTH, inputs), rng)["seen"])
+        shared, added = np.array(inputs.rows).transpose(1, 0, 2)
+        scores.append(ratio_of_known(table, seen, shared, shared + added))
+    assert certified(*scores) <= proved.upper
