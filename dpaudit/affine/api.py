@@ -277,6 +277,9 @@ def views(
 def _direction(recursion: Recursion, change: Any) -> Change:
     """Return a change of the shapes of the private data."""
     if isinstance(change, Change):
+        count, places = len(recursion.program.leaves("data")), change.places()
+        if len(places) and not 0 <= int(places.min()) <= int(places.max()) < count:
+            raise InvalidArgument("change", places.tolist(), f"places of {count} private numbers")
         return change
     if recursion.calls:
         raise InvalidArgument("change", change, "none beside adaptive inputs: name whose data")

@@ -18,6 +18,7 @@ is the best corner of an ascent that turns one sign at a time, and the upper end
 from __future__ import annotations
 
 import math
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
@@ -138,11 +139,13 @@ class _Ball(Change):
     """
 
     def __init__(self, at: Sequence[int], radius: float = 1.0) -> None:
-        self.at = np.asarray(at, dtype=np.intp)
+        self.at = np.array([operator.index(one) for one in at], dtype=np.intp)
         self.radius = exact_number("radius", radius)
         if self.radius < 0 or not len(self.at):
             given = radius if len(self.at) else Shown("no number that changes")
             raise InvalidArgument("radius", given, "0 or more, of at least one number")
+        if len(np.unique(self.at)) < len(self.at):
+            raise InvalidArgument("at", list(at), "places of which none comes twice")
 
     @property
     def size(self) -> int:

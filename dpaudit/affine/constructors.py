@@ -30,6 +30,7 @@ _OF_ARRAYS = (
     *("transpose", "squeeze", "pad", "broadcast_to", "atleast_1d", "atleast_2d"),
     *("shape", "ndim", "size"),
 )
+_JOINED = ("concatenate", "stack", "vstack", "hstack", "dstack", "column_stack")
 _COMPILED = tuple(EXTENSION_SUFFIXES)
 # Functions of scipy that are linear in the columns of one argument, and which one that is.
 _OF_COLUMNS = {
@@ -81,6 +82,8 @@ def _replacements(tracing: Tracing) -> Iterator[tuple[Any, Any]]:
     for names, instead in ((_MADE, _maker), (_CONVERTED, _converter), (_OF_ARRAYS, _caller)):
         for name in names:
             yield getattr(np, name), instead(tracing, getattr(np, name))
+    for name in _JOINED:
+        yield getattr(np, name), _joiner(tracing, getattr(np, name))
     for path, place in _OF_COLUMNS.items():
         room, name = path.split(".")
         if (module := sys.modules.get(f"scipy.{room}")) is not None:
@@ -129,7 +132,8 @@ def _make_of_forms(tracing: Tracing, original: Any, given: Any, named: Any) -> F
 
 def _converter(tracing: Tracing, original: Callable[..., Any]) -> Callable[..., Any]:
     def convert(value: Any, *given: Any, **named: Any) -> Any:
-        if original is _AS_ANY_ARRAY and isinstance(value, Form) and _is_sparse(sys._getframe(1)):
+        of_sparse = original is _AS_ANY_ARRAY and isinstance(value, Form) and not value.is_public
+        if of_sparse and _is_sparse(sys._getframe(1)):
             return np.full((), None)  # of objects: so the product is left to the form
         if not holds_form(value) or _is_of_another_package(sys._getframe(1)):
             return original(value, *given, **named)
@@ -155,6 +159,16 @@ def _caller(tracing: Tracing, original: Callable[..., Any]) -> Callable[..., Any
         return original(*map(form_of, given), **{key: form_of(one) for key, one in named.items()})
 
     return call
+
+
+def _joiner(tracing: Tracing, original: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(original)
+    def join(arrays: Any, *given: Any, **named: Any) -> Any:
+        if isinstance(arrays, list | tuple) and holds_form(arrays):
+            arrays = [tracing.form_of(one) for one in arrays]
+        return original(arrays, *given, **named)
+
+    return join
 
 
 def _mapper(tracing: Tracing, original: Callable[..., Any], place: int) -> Callable[..., Any]:

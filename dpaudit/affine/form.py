@@ -158,6 +158,13 @@ class Form(NDArrayOperatorsMixin, tracked.Symbolic):
         return Form(self.tracing, self.ids.T, self.value.T, is_array=self.is_array)
 
     @property
+    def memory(self) -> tuple[Ids, NDArray[Any]]:
+        """Ids and numbers, for views; copies of a number's, as nothing is written into it."""
+        if self.is_array:
+            return self.ids, self.value
+        return self.ids.copy(), self.value.copy()
+
+    @property
     def is_public(self) -> bool:
         """Whether no entry holds data or noise."""
         return bool((self.ids == NOWHERE).all())
@@ -212,7 +219,7 @@ class Form(NDArrayOperatorsMixin, tracked.Symbolic):
 
     def __getitem__(self, key: Any) -> Form:
         at = self._public_key(key)
-        ids, value = self.ids[at], self.value[at]
+        ids, value = (one[at] for one in self.memory)
         is_array = isinstance(ids, np.ndarray)
         return Form(self.tracing, np.asarray(ids), np.asarray(value), is_array=is_array)
 
@@ -255,8 +262,10 @@ class Form(NDArrayOperatorsMixin, tracked.Symbolic):
         """Return an array of the same entries, of its own memory."""
         return Form(self.tracing, self.ids.copy(), self.value.copy(), is_array=True)
 
-    def astype(self, dtype: Any, **_: Any) -> Form:
+    def astype(self, dtype: Any, *, copy: bool = True) -> Form:
         """Return the same entries as doubles."""
+        if np.dtype(dtype) == self.dtype and not copy:
+            return self
         if self.is_public:
             return self.tracing.public(self.value.astype(dtype))
         if np.dtype(dtype) != np.float64:
@@ -288,7 +297,7 @@ class Form(NDArrayOperatorsMixin, tracked.Symbolic):
         return self._moved("transpose", axes, {})
 
     def _moved(self, method: str, given: Any, named: Any) -> Form:
-        ids, value = (getattr(one, method)(*given, **named) for one in (self.ids, self.value))
+        ids, value = (getattr(one, method)(*given, **named) for one in self.memory)
         return Form(self.tracing, ids, value, is_array=True)
 
     def __getattr__(self, name: str) -> Any:

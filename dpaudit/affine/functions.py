@@ -132,11 +132,11 @@ def _are_doubles(value: Any) -> bool:
 
 
 def _value_of(form: Form) -> NDArray[Any]:
-    return form.value
+    return form.memory[1]
 
 
 def _lifted(form: Form, by: int) -> Ids:
-    return form.ids + by if by else form.ids
+    return form.ids + by if by else form.memory[0]
 
 
 def _form(tracing: Tracing, ids: NDArray[Any], value: NDArray[Any]) -> Form:
@@ -282,6 +282,8 @@ def _einsum(tracing: Tracing, text: Any, *operands: Any, optimize: Any = False) 
         if len(set(given)) == len(given) and sorted(given) == sorted(moved):  # a view
             return np.transpose(*operands, [given.index(one) for one in moved])
         text, operands = f"{given},{arrow}{result}", (*operands, np.ones(()))
+    if _plainly(operands) is not None:
+        return np.einsum(text, *_plainly(operands))
     if len(operands) > 2:
         text, operands = _two_operands(tracing, text, operands)
     form, public, left = _sides(tracing, *operands)

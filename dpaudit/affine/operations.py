@@ -93,7 +93,7 @@ def _add_in_place(tracing: Tracing, sign: float, into: Any, index: Any, added: A
         raise tracing.refuse("what data or noise decide is added to an array of plain numbers")
     places = np.arange(into.size).reshape(into.shape)[index]
     form = tracing.form_of(added)
-    ids, value = (np.broadcast_to(one, places.shape).ravel() for one in (form.ids, form.value))
+    ids, value = (np.broadcast_to(one, places.shape).flatten() for one in (form.ids, form.value))
     for n, place in enumerate(places.ravel().tolist()):
         at = np.unravel_index(place, into.shape)
         into[at] = _add(tracing, into[at], Form(tracing, ids[n : n + 1], value[n : n + 1])[0], sign)

@@ -7,6 +7,7 @@ and on shapes only. It starts with a private array and returns some of what it f
 import random
 
 import numpy as np
+from scipy import linalg, sparse
 
 FACTORS = (0.5, -1.0, 2.0, 3.0, 0.25, -1.5, 1 / 3, 1, 2, 0, np.float32(0.5), True)
 MOST = 30  # entries of an array that goes on
@@ -407,6 +408,77 @@ def _einsum(p):
     if p.draw.random() < 0.2:
         return np.einsum(p.draw.choice(["ij->ji", "ij->j", "ij", "ji"]), one)
     return np.einsum(text, one, p.public(*shape))
+
+
+def _add_at(p):
+    one = p.any(least=1)
+    place = p.draw.randrange(len(one))
+    np.add.at(one, [place, 0, place], p.like(one[[0, 0, 0]]))
+
+
+def _add_itself_at(p):
+    one = p.any(least=1)
+    np.subtract.at(one, list(range(len(one)))[::-1], one)
+
+
+def _joined_by_keys(p):
+    one = p.any(least=1, most=1)
+    return p.draw.choice([lambda: np.r_[one, 1.0, one[0]], lambda: np.c_[one, -one]])()
+
+
+def _lists(p):
+    one = p.any(least=1)
+    return p.draw.choice(
+        [
+            lambda: np.sum([one, one[::-1]], axis=0),
+            lambda: np.mean([one, 2 * one]),
+            lambda: np.dot([1.0] * len(one), one),
+            lambda: np.array([one, p.public(*np.shape(one))]),
+            lambda: np.asarray(list(one)),
+            lambda: np.full(np.shape(one), one),
+            lambda: np.full_like(one, one[-1]),
+            lambda: np.concatenate([[one[0]], [one[-1]]]),
+            lambda: np.cumsum([one[0], one[-1]], axis=0),
+        ]
+    )()
+
+
+def _solved(p):
+    one = p.any(least=1)
+    matrix = np.eye(len(one)) * 2 + np.tril(np.ones((len(one), len(one))))
+    if p.draw.random() < 0.5:
+        return linalg.solve_triangular(matrix, np.reshape(one, (len(one), -1)), lower=True)
+    return np.linalg.solve(matrix, np.reshape(one, (len(one), -1)))
+
+
+def _sparse(p):
+    one = p.any(least=1, most=2)
+    matrix = sparse.csr_array(p.public(2, len(one)))
+    return matrix @ one
+
+
+def _swapped_names(p):
+    p.arrays[0], p.arrays[-1] = p.arrays[-1], p.arrays[0]
+
+
+def _converted(p):
+    one = p.any(least=1)
+    made = one.astype(float, copy=p.draw.random() < 0.5)
+    made[-1] = p.factor()
+    return made
+
+
+def _chain(p):
+    one = p.any(least=1)
+    return np.linalg.multi_dot(
+        [p.public(2, 2), p.public(2, len(one)), np.reshape(one, (len(one), -1))]
+    )
+
+
+def _three_operands(p):
+    one = p.any(least=2, most=2)
+    rows, columns = np.shape(one)
+    return np.einsum("ij,jk,i->k", one, p.public(columns, 2), p.public(rows))
 
 
 STATEMENTS = [

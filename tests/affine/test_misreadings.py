@@ -197,6 +197,21 @@ def a_number_is_not_changed_in_place(x, rng):
 
 
 @tricky
+def a_number_has_no_views(x, rng):
+    first = x[0] + rng.normal()
+    row, same = first.reshape(-1), np.atleast_1d(first)
+    row[0] = same[0] = 7.0
+    return first, row, same, first[None] * 2
+
+
+@tricky
+def what_is_added_in_place_is_read_before(x, rng):
+    sent = x + rng.normal(size=4)
+    np.add.at(sent, [3, 2, 1, 0], sent)
+    return sent, sent.astype(float, copy=False)
+
+
+@tricky
 def an_array_without_axes_is_changed_in_place(x, rng):
     total = np.zeros(())
     same = total

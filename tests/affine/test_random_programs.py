@@ -87,7 +87,11 @@ def check(numbers, each_mu):
 
 
 def compare_mu(counts, number, view, noise, data):
-    """Compare a mu with that of dense linear algebra, where its ranks are not in doubt."""
+    """Compare a mu with that of dense linear algebra, where its ranks are not in doubt.
+
+    What the oracle's runs leave where everything cancels is the rounding of their sums.
+    """
+    noise, data = (np.where(np.abs(one) < 1e-12, 0.0, one) for one in (noise, data))
     try:
         shortest = oracle.least_noise(noise, data @ MOVE)
     except AssertionError:
@@ -109,11 +113,11 @@ def test_three_hundred_programs_are_read_as_they_run():
 
 @pytest.mark.slow
 def test_ten_thousand_programs_are_read_as_they_run():
-    counts = check(range(1000, 11_000), each_mu=1)
+    counts = check(range(1000, 11_000), each_mu=10)
     print(counts)
     assert counts["same"] > 9000, counts
     assert counts["refused"] < 300, counts
-    assert counts["mu"] > 7000, counts
+    assert counts["mu"] > 700, counts
 
 
 def test_a_program_that_is_misread_is_caught():

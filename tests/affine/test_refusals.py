@@ -12,6 +12,7 @@ from scipy import stats
 
 import dpaudit
 from dpaudit import Message
+from dpaudit.affine.changes import L2Ball
 from dpaudit.affine.form import NotAffine
 from dpaudit.errors import InvalidArgument
 
@@ -565,6 +566,15 @@ def test_a_number_that_is_named_twice_changes_once():
 
     about = {"x": lambda x: [x[0], x[0]]}
     assert dpaudit.views(release, private=np.zeros(3), about=about).worst.upper == 1.0
+
+
+@pytest.mark.parametrize("at", [[0, 0], [0.5], [-1], [3]])
+def test_places_of_a_change_are_whole_and_each_comes_once(at):
+    def release(x, rng):
+        return x + rng.normal(size=3)
+
+    with pytest.raises((InvalidArgument, TypeError)):
+        assert dpaudit.views(release, private=np.zeros(3), change=L2Ball(at)).worst
 
 
 # --- what is done to plain arrays only ---------------------------------------------------------
