@@ -48,7 +48,7 @@ from dpaudit.affine.graph import (
     require_plain,
     sort_by,
 )
-from dpaudit.affine.program import NOWHERE, Ids, Program
+from dpaudit.affine.program import NOWHERE, Ids, Program, distinct
 from dpaudit.affine.substitution import Enclosure, Entries, Parts, Substitution
 
 
@@ -205,7 +205,7 @@ def _reaching(graph: Graph, outputs: Ids) -> Chosen:
     while len(new):
         found[new] = True
         parts = graph.entries.columns[ranges(by_row, new)]
-        new = np.unique(parts[~found[parts]])
+        new = distinct(parts[~found[parts]])
     return found
 
 
@@ -220,8 +220,7 @@ def _levels(entries: Entries, kind: NDArray[np.int8]) -> tuple[Ids, NDArray[np.i
         found.append(new)
         rows = inner.rows[ranges(uses, new)]
         np.subtract.at(waiting, rows, 1)
-        rows = np.unique(rows)
-        new = rows[waiting[rows] == 0]
+        new = distinct(rows[waiting[rows] == 0])
     states = np.concatenate(found)
     assert len(states) == np.count_nonzero(kind == 0), "a sum depends on itself"
     return states, np.cumsum([0, *map(len, found[1:])])

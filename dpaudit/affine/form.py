@@ -65,12 +65,15 @@ class Tracing:
         Place and reason of the first refusal.
     unit
         The coordinate that is 1, where public numbers that are added count as well.
+    last_product
+        The last product with a public array, for the rules.
     """
 
     rules: Rules
     program: Program = field(default_factory=Program)
     refusal: tuple[str, str] | None = None
     unit: int | None = None
+    last_product: Any = None
 
     def refuse(self, reason: str, place: str | None = None) -> NotAffine:
         """Note a refusal, for good, and return what is raised for it."""

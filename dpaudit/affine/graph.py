@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit._typing import Array
-from dpaudit.affine.program import NOWHERE, Block, Ids, Program
+from dpaudit.affine.program import NOWHERE, Block, Ids, Program, distinct
 from dpaudit.affine.substitution import Entries
 
 _LEAST, _MOST = 1e-200, 1e200  # sizes of numbers whose products neither vanish nor overflow
@@ -139,15 +139,15 @@ def known_zeros(graph: Graph, given: Ids) -> Chosen:
     count = np.bincount(rows, minlength=graph.size)
     total = np.bincount(rows, columns, minlength=graph.size)  # of the parts that are not known
     known = np.zeros(graph.size, dtype=np.bool_)
-    new = np.union1d(given, np.flatnonzero(graph.is_sum & (count == 0)))
+    new = distinct(np.append(given, np.flatnonzero(graph.is_sum & (count == 0))))
     while len(new):
         known[new] = True
         used = graph.usedsort_by(new)
         np.subtract.at(count, rows[used], 1)
         np.subtract.at(total, rows[used], columns[used])
-        near = np.union1d(rows[used], new)
+        near = distinct(np.append(rows[used], new))
         whole = near[(count[near] == 0) & graph.is_sum[near]]
         last = near[(count[near] == 1) & known[near]]
-        new = np.union1d(whole, total[last].astype(np.int64))
+        new = distinct(np.append(whole, total[last].astype(np.int64)))
         new = new[~known[new]]
     return known

@@ -50,17 +50,6 @@ class Matrix:
         """Where the entries of each row begin, and where the last ones end."""
         return np.searchsorted(self.at_row, np.arange(self.rows + 1))
 
-    def equals(self, other: Matrix) -> bool:
-        """Return whether another one has the same entries in the same order."""
-        return (self.rows, self.columns) == (other.rows, other.columns) and all(
-            np.array_equal(one, two)
-            for one, two in (
-                (self.at_row, other.at_row),
-                (self.at_column, other.at_column),
-                (self.numbers, other.numbers),
-            )
-        )
-
     @cached_property
     def doubles(self) -> NDArray[np.float64]:
         """The entries as the nearest doubles."""

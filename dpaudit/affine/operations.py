@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -232,17 +232,48 @@ def _shape_of_matmul(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int,
     return batch + one[-2:-1] + (other[-1:] if len(other) > 1 else ())
 
 
+class Product(NamedTuple):
+    """A product that was formed: what of, and by which matrix."""
+
+    letters: Contraction
+    shape: tuple[int, ...]
+    public: NDArray[Any] | Nonzero
+    matrix: Matrix
+
+
 def contract(tracing: Tracing, letters: Contraction, public: Any, form: Form, shape: Any) -> Form:
-    """Return a product of a public array and a form, of a shape."""
-    entries = _nonzero_of(tracing, public)
-    matrix = tracing.program.share(matrix_of(letters, entries, form.shape))
-    return apply_matrix(tracing, matrix, form, shape)
+    """Return a product of a public array and a form, of a shape.
+
+    The matrix of the last product is taken again for equal arrays, so that it is held once.
+    """
+    given = _nonzero_of(tracing, public) if issparse(public) else np.asarray(public)
+    last: Product | None = tracing.last_product
+    if last is None or not _are_equal(last, Product(letters, form.shape, given, last.matrix)):
+        entries = given if isinstance(given, Nonzero) else nonzero(numbers_of(tracing, given))
+        own = given if isinstance(given, Nonzero) else given.copy()
+        last = Product(letters, form.shape, own, matrix_of(letters, entries, form.shape))
+        tracing.last_product = last
+    return apply_matrix(tracing, last.matrix, form, shape)
+
+
+def _are_equal(one: Product, other: Product) -> bool:
+    """Return whether two products are of the same matrix."""
+    if (one.letters, one.shape) != (other.letters, other.shape):
+        return False
+    if isinstance(one.public, Nonzero) or isinstance(other.public, Nonzero):
+        return (
+            isinstance(one.public, Nonzero)
+            and isinstance(other.public, Nonzero)
+            and one.public.shape == other.public.shape
+            and np.array_equal(one.public.numbers, other.public.numbers)
+            and all(map(np.array_equal, one.public.places, other.public.places))
+        )
+    kinds = {one.public.dtype.kind, other.public.dtype.kind}
+    return kinds == {"f"} and np.array_equal(one.public, other.public)
 
 
 def _nonzero_of(tracing: Tracing, public: Any) -> Nonzero:
-    """Return what is not 0 of an array, or of a sparse matrix of scipy."""
-    if not issparse(public):
-        return nonzero(numbers_of(tracing, public))
+    """Return what is not 0 of a sparse matrix of scipy."""
     made = public.tocoo()
     numbers = numbers_of(tracing, made.data)
     some = np.flatnonzero(numbers)

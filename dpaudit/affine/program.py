@@ -80,7 +80,6 @@ class Program:
 
     blocks: list[Block] = field(default_factory=list)
     size: int = 0
-    _last: Matrix | None = None
 
     # --- building ----------------------------------------------------------------------------
 
@@ -93,12 +92,6 @@ class Program:
         first = terms[0]
         size = len(first.ids) if first.matrix is None else first.matrix.rows
         return self._add("sum", size, terms)
-
-    def share(self, matrix: Matrix) -> Matrix:
-        """Return the matrix of the last call instead of an equal one, so that it is held once."""
-        if self._last is None or not matrix.equals(self._last):
-            self._last = matrix
-        return self._last
 
     def _add(self, kind: Any, size: int, terms: tuple[Term, ...]) -> Ids:
         self.blocks.append(Block(kind, self.size, size, terms))
@@ -251,10 +244,18 @@ class Program:
         return ends
 
 
+def distinct(ids: Ids) -> Ids:
+    """Return each once, in order; by sorting, which is quicker here than `numpy.unique`."""
+    ordered = np.sort(ids)
+    is_new = np.ones(len(ordered), dtype=np.bool_)
+    is_new[1:] = ordered[1:] != ordered[:-1]
+    return np.asarray(ordered[is_new])
+
+
 def _blocks_of(block: Block, starts: Ids) -> Iterator[int]:
     for term in block.terms:
         ids = term.ids[term.ids != NOWHERE]
-        yield from np.unique(np.searchsorted(starts, ids, side="right") - 1).tolist()
+        yield from distinct(np.searchsorted(starts, ids, side="right") - 1).tolist()
 
 
 @dataclass
@@ -271,7 +272,7 @@ class _Tables:
         blocks = np.where(
             ids == NOWHERE, NOWHERE, np.searchsorted(self.starts, ids, side="right") - 1
         )
-        several: Sequence[int] = np.unique(blocks).tolist()
+        several: Sequence[int] = distinct(blocks).tolist()
         if len(several) == 1 and several[0] in self.tables:
             return np.asarray(self.tables[several[0]][ids - self.starts[several[0]]])
         found = self.kind.zeros((len(ids), self.width))
