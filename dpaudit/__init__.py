@@ -70,8 +70,8 @@ if TYPE_CHECKING:
     from dpaudit.replaying.api import replay
     from dpaudit.report.schema import Result
     from dpaudit.search.sensitivity import sensitivity
+    from dpaudit.verification.document import Verdict
     from dpaudit.verification.drawn import Reader
-    from dpaudit.verification.judge import Verdict
     from dpaudit.verification.judge import verify_file as verify
 
 _HOME = {
@@ -124,7 +124,7 @@ _HOME = {
     "Step": "laws.steps",
     "Tiltable": "laws.mechanism",
     "TiltedSample": "laws.mechanism",
-    "Verdict": "verification.judge",
+    "Verdict": "verification.document",
     "ZeroConcentratedDP": "guarantees.kinds",
     "ZeroConcentratedRelease": "accounting.events",
     "account": "accounts.account",

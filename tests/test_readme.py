@@ -40,7 +40,7 @@ def ran(tmp_path_factory):
 
 
 def test_it_is_of_a_readable_length():
-    assert len(TEXT.splitlines()) <= 120
+    assert len(TEXT.splitlines()) <= 145
     (block,) = (one for one in blocks(README) if one.file == "average.py")
     assert len([line for line in block.text.splitlines() if line.strip()]) <= 12
 
@@ -75,6 +75,19 @@ def test_the_command_on_files_claims_the_same_and_refutes_it(ran, monkeypatch, c
     with pytest.raises(SystemExit, match="2"):
         main(shlex.split(words.replace("--neighbour others.csv ", "")))
     assert "or a relation, by which the worst one is looked for" in capsys.readouterr().err
+
+
+def test_the_recursion_has_the_numbers_that_are_shown(tmp_path, monkeypatch, capsys):
+    (block,) = (one for one in blocks(README) if one.file == "gossip.py")
+    (tmp_path / block.file).write_text(block.text)
+    monkeypatch.chdir(tmp_path)
+    (words,) = re.findall(r"^    dpaudit (views gossip\.py.*)$", TEXT, flags=re.M)
+    with pytest.raises(SystemExit, match="0"):
+        main([*shlex.split(words), "--in-process"])
+    rows = [line.split("│") for line in capsys.readouterr().out.splitlines() if "│" in line]
+    found = {row[2].strip(): [cell.strip() for cell in row[3:5]] for row in rows}
+    assert f"mu is {found['node 0'][0]} for node 0 and {found['the wire'][0]} on the wire" in TEXT
+    assert f"where epsilon is\n{found['the wire'][1]} at delta = 1e-05" in TEXT
 
 
 def test_its_test_fails_before_the_repair_and_passes_after_it(ran):

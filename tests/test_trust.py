@@ -85,6 +85,8 @@ class Sum:
         return np.sum(dataset) + rng.laplace(scale=0.2, size=trials)
 def total(dataset):
     return np.sum(dataset)
+def shifted(x, rng):
+    return x + rng.normal()
 """
 AUDIT = """
 [audit]
@@ -268,6 +270,7 @@ COMMANDS = {
     "canary": ["canary", "scores.csv", "--delta", "1e-5", "--out", "judged"],
     "replay": ["replay", "own_sum:Sum", "--epsilon", "1", *ON_FILES, "--out", "replayed"],
     "sensitivity": ["sensitivity", "own_sum.py:total", *SEARCHED],
+    "views": ["views", "own_sum.py:shifted", "--private", "one.csv", "--out", "viewed"],
     "pickled": ["audit", "npy.toml", *QUICK],
     "in process": ["audit", "csv.toml", *QUICK, "--in-process"],
     "reproduce": ["reproduce", "theirs", "--data", "own.csv", "--out", "figures"],
@@ -547,6 +550,17 @@ def test_verify_runs_the_mechanism_of_the_reader(ran):
     assert ran["verify own"].foreign_code == set()
     assert ran["verify own"].wrote == set()
     assert not (ran["verify own"].place / "work" / "touched").exists()
+
+
+@row("`views MODULE:FUNCTION`")
+def test_a_recursion_is_read_elsewhere(ran):
+    assert ran["views"].status == 0
+    outside = r"own_sum|__pycache__|viewed"
+    opened = {one for one in ran["views"].opened if not re.search(outside, one)}
+    assert opened - {"."} == {"one.csv"}
+    assert ran["views"].foreign_code == set()
+    assert {one.split("/")[0] for one in ran["views"].wrote} == {"viewed"}
+    assert not (ran["views"].place / "work" / "touched").exists()
 
 
 @row("`canary`")

@@ -304,6 +304,12 @@ def _numbers_like(private: Any, change: Any) -> Iterator[Any]:
         yield from _numbers_like(one, given[name])
 
 
+def places_of_parts(recursion: Recursion) -> dict[str, Ids]:
+    """Return which of the private numbers each part of the private data holds, by its name."""
+    parts = _parts(recursion.private, None)
+    return {name: _places(recursion, name, part) for name, part in parts}
+
+
 def _parts(private: Any, about: Mapping[str, Any] | None) -> list[tuple[str, Any]]:
     """Return names and parts of the private data."""
     if about is not None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 KIND = "views"
 # Of what is certified: rows of an observer, numbers of the file, and numbers that change at once.
-MOST_ROWS, MOST_NUMBERS, MOST_CHANGES = 300, 200_000, 60
+MOST_ROWS, MOST_NUMBERS, MOST_CHANGES, MOST_BOX = 300, 200_000, 60, 10
 _MOST_WORK = 3_000_000  # numbers of all coordinates, each by as many columns as there are
 
 
@@ -91,7 +91,8 @@ def _document(instance: dict[str, Any], found: Views, reference: str | None) -> 
 
 def _is_small(ids: Ids, change: Change) -> bool:
     known = isinstance(change, Direction | L1Ball | L2Ball | Box)
-    return known and len(np.unique(ids)) <= MOST_ROWS and change.size <= MOST_CHANGES
+    most = MOST_BOX if isinstance(change, Box) else MOST_CHANGES
+    return known and len(ids) <= MOST_ROWS and change.size <= most
 
 
 def _view(observer: str, about: str, mu: Any) -> dict[str, Any]:

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from dpaudit._references import load_reference
-from dpaudit.affine.api import views
+from dpaudit.affine.api import places_of_parts, views
 from dpaudit.affine.certificate import certify_views, zeros_of
 from dpaudit.affine.form import NotAffine
 from dpaudit.affine.kinds import DOUBLES
 from dpaudit.affine.observers import find_observers
+from dpaudit.affine.program import Ids, Program
 from dpaudit.affine.reading import forms_in, read_recursion
 from dpaudit.affine.report import ViewsReport
 from dpaudit.execution.pool import Crew
@@ -57,9 +58,10 @@ def reread(
     Returns
     -------
     dict
-        ``data`` and ``noise``: how many private numbers and normals there are; ``output``: the
-        coefficients of all that is returned, normals first; ``observers``: by the names that
-        they have by default, the rows that each sees.
+        ``data`` and ``noise``: how many private numbers and normals there are; ``output``: of
+        each number that is returned, its coefficients by place, normals first; ``observers``: by
+        the names that they have by default, the same of what each sees; ``parts``: by their
+        names, which private numbers each part of them holds. Places of coefficients are text.
 
     Raises
     ------
@@ -68,7 +70,7 @@ def reread(
     """
     if isinstance(function, str):
         return _called(_reread, isolation, function, shape)
-    return _read_again(function, shape)
+    return _unless_refused(json.loads(_answered(lambda: _read_again(function, shape))))
 
 
 def _called(function: Callable[..., str], isolation: Isolation, *given: Any) -> dict[str, Any]:
@@ -78,9 +80,13 @@ def _called(function: Callable[..., str], isolation: Isolation, *given: Any) -> 
     else:
         with named(given[0]), Crew(isolation.limits) as crew:
             found = json.loads(crew.call(function, *given))
+    return _unless_refused(found)
+
+
+def _unless_refused(found: dict[str, Any]) -> dict[str, Any]:
     if "refused" in found:
         raise NotAffine(*found["refused"])
-    return dict(found)
+    return found
 
 
 def _answered(made: Callable[[], dict[str, Any]]) -> str:
@@ -114,8 +120,13 @@ def _read_again(function: Callable[..., Any], shape: Mapping[str, Any]) -> dict[
     return {
         "data": len(program.leaves("data")),
         "noise": len(program.leaves("noise")),
-        "output": program.coefficients(DOUBLES, ids).tolist(),
-        "observers": {
-            name: program.coefficients(DOUBLES, one).tolist() for name, one in seen.items()
-        },
+        "output": _rows(program, ids),
+        "observers": {name: _rows(program, one) for name, one in seen.items()},
+        "parts": {name: one.tolist() for name, one in places_of_parts(found).items()},
     }
+
+
+def _rows(program: Program, ids: Ids) -> list[dict[int, float]]:
+    """Return what coordinates hold, by place: normals first, then private numbers."""
+    table = program.coefficients(DOUBLES, ids)
+    return [{int(at): float(row[at]) for at in np.flatnonzero(row)} for row in table]

@@ -128,6 +128,8 @@ class ViewsReport:
             yield from self._remarks_on_inputs()
         elif self.certificate is None:
             yield "No certificate: the views are too large to be checked again by exact numbers."
+        elif (missing := len(self.findings) - len(self.certificate["instance"]["views"])) > 0:
+            yield f"The certificate leaves out {missing} views, which are too large for it."
 
     def _remarks_on_inputs(self) -> Iterator[str]:
         upper = sum(one.is_upper for one in self.findings)
@@ -335,7 +337,7 @@ def shown(bracket: Bracket, digits: int = _DIGITS) -> str:
     if math.isinf(bracket.lower):
         return "infinite"
     upper = number(bracket.upper, digits, ROUND_CEILING)
-    if bracket.width <= _SAME * bracket.upper:
+    if bracket.width <= _SAME * bracket.lower:
         return upper
     return f"[{number(bracket.lower, digits, ROUND_FLOOR)}, {upper}]"
 

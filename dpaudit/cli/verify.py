@@ -218,6 +218,9 @@ def _lines(path: str, verdict: Verdict) -> list[str]:
     summary = one_line(verdict.summary)
     if verdict.refutes_as_published:
         return [f"{path}: {verdict.claim}: verified, {summary}"]
+    if verdict.proves and verdict.verified:
+        reserved = f" ({one_line('; '.join(verdict.reservations))})" if verdict.reservations else ""
+        return [f"{path}: {verdict.claim}: verified{reserved}: {summary}"]
     if verdict.verified:
         reserved = f"not the claim as published ({one_line('; '.join(verdict.reservations))})"
         return [f"{path}: {verdict.claim}: verified, but {reserved}: {summary}"]

@@ -1,7 +1,7 @@
 """``dpaudit verify``: re-checks certificates with code that shares nothing with what wrote them."""
 
-from dpaudit.verification.document import Document, Outcome, read
+from dpaudit.verification.document import Document, Outcome, Verdict, read
 from dpaudit.verification.drawn import Reader
-from dpaudit.verification.judge import Verdict, verify
+from dpaudit.verification.judge import verify
 
 __all__ = ["Document", "Outcome", "Reader", "Verdict", "read", "verify"]

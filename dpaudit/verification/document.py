@@ -15,6 +15,7 @@ from decimal import ROUND_FLOOR, Context
 from pathlib import Path
 from typing import Any, TypeGuard
 
+import dpaudit.verdicts as verdicts
 from dpaudit.errors import DataError, InvalidArgument, Shown, shorten
 from dpaudit.formats import later, schema_of
 from dpaudit.records import Record
@@ -293,3 +294,42 @@ class Outcome:
     summary: str | None = None
     residuals: frozenset[str] = frozenset()
     reservations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """Whether a certificate stands: every failure in a sentence, and what was recomputed.
+
+    With ``reservations`` the numbers of the certificate are right, but what they break is not the
+    claim as published: they say what differs. A certificate that ``proves`` refutes nothing: what
+    it states holds.
+    """
+
+    claim: str
+    failures: tuple[str, ...]
+    ratio: float
+    summary: str
+    reservations: tuple[str, ...] = ()
+    proves: bool = False
+
+    @property
+    def verified(self) -> bool:
+        """Whether nothing failed."""
+        return not self.failures
+
+    @property
+    def refutes_as_published(self) -> bool:
+        """Whether it refutes the claim itself, not one that was made stricter."""
+        return self.verified and not self.reservations and not self.proves
+
+    @property
+    def on_the_claim(self) -> verdicts.Verdict:
+        """What the certificate makes of the claim as published.
+
+        One that fails says nothing of it, and one with reservations is about another.
+        """
+        if not self.verified:
+            return "withheld"
+        if self.reservations:
+            return "not refuted"
+        return "proved" if self.proves else "refuted"

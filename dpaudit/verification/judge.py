@@ -20,13 +20,11 @@ import re
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import dpaudit.verdicts as verdicts
 from dpaudit._references import installed, load_reference
 from dpaudit.errors import (
     DataError,
@@ -47,7 +45,7 @@ from dpaudit.reals import (
     precision,
 )
 from dpaudit.verification.data import OtherPair
-from dpaudit.verification.document import Document, Outcome, read
+from dpaudit.verification.document import Document, Outcome, Verdict, read
 from dpaudit.verification.drawn import Reader, drawn_afresh, reproduced
 from dpaudit.verification.mechanism import drawn_by_reader, of_reader, summary_of
 from dpaudit.verification.reals import told_apart
@@ -60,41 +58,6 @@ CLAIMS = "dpaudit.claims"
 AGREEMENT = 1e-8  # between a number of the file and the recomputed one, as a share of that
 _NORMAL = sys.float_info.min  # doubles below it have fewer digits than they could agree on
 MARGIN = 1e-9  # by which a ratio has to exceed 1
-
-
-@dataclass(frozen=True, kw_only=True)
-class Verdict:
-    """Whether a certificate stands: every failure in a sentence, and what was recomputed.
-
-    With ``reservations`` the numbers of the certificate are right, but what they break is not the
-    claim as published: they say what differs.
-    """
-
-    claim: str
-    failures: tuple[str, ...]
-    ratio: float
-    summary: str
-    reservations: tuple[str, ...] = ()
-
-    @property
-    def verified(self) -> bool:
-        """Whether nothing failed."""
-        return not self.failures
-
-    @property
-    def refutes_as_published(self) -> bool:
-        """Whether it refutes the claim itself, not one that was made stricter."""
-        return self.verified and not self.reservations
-
-    @property
-    def on_the_claim(self) -> verdicts.Verdict:
-        """What the certificate makes of the claim as published.
-
-        One that fails says nothing of it, and one with reservations is about another.
-        """
-        if not self.verified:
-            return "withheld"
-        return "not refuted" if self.reservations else "refuted"
 
 
 Verifier = Callable[[Document], Outcome]
@@ -129,6 +92,8 @@ def verify(document: Document, reader: Reader | None = None, *, reproduce: bool 
         return _as_it_has_to_be(document, reader or Reader(), reproduce)
     if document.kind == "canaries":
         return _of_canaries(document, reader or Reader())
+    if document.kind == "views":
+        return _of_views(document, reader or Reader())
     if reader is not None:
         _refuse_mechanism(document, reader)
     verifier = _verifier(document.claim)
@@ -141,6 +106,24 @@ def _of_canaries(document: Document, reader: Reader) -> Verdict:
 
     _refuse_mechanism(document, reader)
     return decided(document.path, lambda: _at_confidence(document, rechecked(document, reader)))
+
+
+def _of_views(document: Document, reader: Reader) -> Verdict:
+    """Compute every view again, and compare the program with the reader's code, if it is named."""
+    from dpaudit.verification.reread import compare_code
+    from dpaudit.verification.views import Checking
+
+    checking = Checking(document)
+    found = decided(document.path, checking.judged)
+    other, reservations = compare_code(checking, reader)
+    return Verdict(
+        claim="views" if reader.mechanism is None else _name_of(reader.mechanism),
+        failures=(*found.failures, *other),
+        ratio=1.0,
+        summary=found.summary,
+        reservations=tuple(reservations),
+        proves=True,
+    )
 
 
 def _at_confidence(document: Document, found: Rechecked) -> Verdict:

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 
 import dpaudit.records as records
 from dpaudit.errors import DpauditError, MechanismError, what_happened
-from dpaudit.verification.document import Document
+from dpaudit.verification.document import Document, Verdict
 from dpaudit.verification.drawn import Reader
-from dpaudit.verification.judge import Verdict, verify
+from dpaudit.verification.judge import verify
 
 Checked = tuple[int, "Verdict | DpauditError"]
 """The place of a certificate among those that are asked for, and its verdict or why it has none."""

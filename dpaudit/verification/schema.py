@@ -179,19 +179,20 @@ def certificate_schema() -> dict[str, Any]:
     --------
     >>> found = certificate_schema()
     >>> [kind["properties"]["kind"]["const"] for kind in found["oneOf"]][-4:]
-    ['statistical', 'mechanism', 'replay', 'canaries']
+    ['mechanism', 'replay', 'canaries', 'views']
     """
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Certificate",
-        "description": "A refutation that a stranger can check. x-role says of every field what a "
-        "verifier makes of it: fact, statement, pointer, choice or label.",
+        "description": "What a stranger can check: a refutation, or numbers of views. x-role says "
+        "of every field what a verifier makes of it: fact, statement, pointer, choice or label.",
         "oneOf": [
             *(_computed(kind) for kind in COMPUTED),
             _statistical(),
             _mechanism(),
             _replay(),
             _canaries(),
+            _views(),
         ],
     }
 
@@ -304,6 +305,61 @@ def _replay() -> dict[str, Any]:
             }
         )
         | {"required": ["claimed", "reading", "mechanism", "pair", "evidence"]},
+    )
+
+
+_EXACT = {"type": ["number", "string"]}
+_PLACES = _list({**_INTEGER, "minimum": -1})
+_MATRIX = _object(
+    {
+        "rows": _field("statement", _INTEGER, "How many rows a matrix of the program has."),
+        "columns": _field("statement", _INTEGER, "How many columns."),
+        "at_row": _field("statement", _PLACES, "Where each of its entries stands."),
+        "at_column": _field("statement", _PLACES, "Where each of its entries stands."),
+        "numbers": _field("statement", _list(_EXACT), "Its entries: doubles, or text as '1/3'."),
+    }
+)
+_COMPARED = "--mechanism compares it with the reader's code, or a reservation says that it is not."
+
+
+def _views() -> dict[str, Any]:
+    reference = _field("label", _MAYBE_TEXT, "Where it was; the reader names one.")
+    seen = {
+        "name": _field("label", _TEXT, "What the verdict calls somebody who looks."),
+        "sees": _field("statement", {"type": ["array", "null"]}, f"Whose views. {_COMPARED}"),
+        "at": _field("statement", _PLACES, f"The coordinates of these views. {_COMPARED}"),
+    }
+    moved = {
+        "name": _field("label", _TEXT, "What the verdict calls a part of the private data."),
+        "kind": _field("statement", _TEXT, "direction, l2, l1 or box; printed with the verdict."),
+        "at": _field("statement", _PLACES, f"Which private numbers these are. {_COMPARED}"),
+        "by": _field("statement", _list(_EXACT), "By how much; printed with the verdict."),
+    }
+    ends = {
+        name: _field("fact", _EXACT, "Of mu, computed again; Infinity as text.")
+        for name in ("lower", "upper")
+    }
+    view = {name: _field("pointer", _TEXT, "Of which view.") for name in ("observer", "about")}
+    blocks = _list({"type": "object"})
+    return _certificate(
+        "views",
+        _field("fact", {"const": "views"}, "No installed claim's name."),
+        _THEIRS,
+        _field("label", _TEXT, "Nothing: what changes is stated of each part."),
+        parameters=_object({}),
+        quantities=_object({}),
+        instance=_object(
+            {
+                "mechanism": _object({"reference": reference}),
+                "private": _field("statement", {"type": ["object", "null"]}, "Shapes of the data."),
+                "matrices": _list(_MATRIX),
+                "blocks": _field("statement", blocks, f"The program. {_COMPARED}"),
+                "output": _field("statement", _PLACES, f"What is returned. {_COMPARED}"),
+                "observers": _list(_object(seen)),
+                "changes": _list(_object(moved)),
+                "views": _list(_object({**view, **ends})),
+            }
+        ),
     )
 
 

@@ -120,6 +120,7 @@ def test_what_is_wrong_is_named(place, dpaudit, words, said):
     assert said in ran.err
 
 
+@pytest.mark.slow
 def test_a_folder_has_report_picture_and_certificate(place, dpaudit):
     words = ("--private", "3", "--out", "out", "--in-process")
     ran = dpaudit("views", "train.py:average", *words)

@@ -14,7 +14,8 @@ from dpaudit.auditing.canary_table import Table
 from dpaudit.reals import Real
 from dpaudit.verification import Reader, canaries
 from dpaudit.verification.canaries import Stated, counted_again
-from dpaudit.verification.judge import Verdict, _stricter, _too_small
+from dpaudit.verification.document import Verdict
+from dpaudit.verification.judge import _stricter, _too_small
 
 PLAN = Stated(
     design="independent", coins=100, rows=100, included=40, delta=Real(0), claimed=Real(0),

@@ -12,9 +12,9 @@ import dpaudit.verification.mechanism as mechanism
 from dpaudit.errors import DataError, DpauditError
 from dpaudit.reals import Real
 from dpaudit.verification import Document, Outcome, Reader, data, judge
-from dpaudit.verification.document import read
+from dpaudit.verification.document import Verdict, read
 from dpaudit.verification.drawn import Drawn
-from dpaudit.verification.judge import Verdict, _stricter, _too_small, verifier_of
+from dpaudit.verification.judge import _stricter, _too_small, verifier_of
 from dpaudit.verification.replayed import Judged
 
 NUMBERS = {"bound": 2.0, "value": 3.0, "ratio": 1.5}

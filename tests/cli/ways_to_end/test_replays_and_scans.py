@@ -12,8 +12,10 @@ from .ways import (
     FOUND_NOTHING,
     FOUND_SOMETHING,
     HELD_TO,
+    NOT_LINEAR,
     NOT_RUN,
     STOOD,
+    WRITTEN,
     Ways,
 )
 
@@ -80,6 +82,21 @@ def _a_query_that_moves_as_far_as_somebody_claims(here):
 @WAYS.end(1, FARTHER, ".*")
 def _a_query_that_moves_further(here):
     return query(here, "--claimed", "0.9", "--json")
+
+
+def views(here, body):
+    (here.folder / "viewed_ways.py").write_text(f"def mine(x, rng):\n    return {body}\n")
+    return here.run("views", "viewed_ways:mine", "--private", "2", "--in-process")
+
+
+@WAYS.end(0, WRITTEN, ".*")
+def _a_recursion_that_is_linear(here):
+    return views(here, "x + rng.normal()")
+
+
+@WAYS.end(2, NOT_LINEAR, r"error: not affine: viewed_ways\.py:2 in mine: .*")
+def _a_recursion_that_is_not_linear(here):
+    return views(here, "x * x + rng.normal()")
 
 
 def scan(here, subject, *more):

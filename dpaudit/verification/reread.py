@@ -1,0 +1,123 @@
+"""Whether a certificate of views is about the code of its reader: that is read again, and compared.
+
+What the file says of names and shapes decides where to look, and nothing else. The code runs in a
+process of its own; what it holds of every normal and every private number has to be what the
+program of the file holds, and what an observer sees what its name stands for in the code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dpaudit.errors import shorten
+from dpaudit.verification.linear import NOTHING, nearest
+from dpaudit.verification.views import Checking
+
+if TYPE_CHECKING:
+    from dpaudit.verification.drawn import Reader
+
+_SAME = 1e-9  # of two coefficients, as a share of the largest of a row
+_MOST, _DEPTH = 100_000, 20  # private numbers of a file, and how deep their shape is
+_PARTS = ("dict", "list", "tuple")
+_UNKNOWN = "only the file says what code this is: --mechanism module:function compares it"
+
+
+def compare_code(checking: Checking, reader: Reader) -> tuple[list[str], list[str]]:
+    """Return what the reader's code does otherwise, and what only the file says.
+
+    Raises
+    ------
+    DataError
+        The file has no shape of private data.
+    MechanismError, InvalidArgument
+        The code cannot be run.
+    """
+    if reader.mechanism is None:
+        return [], [_UNKNOWN]
+    from dpaudit.affine.elsewhere import reread
+    from dpaudit.affine.form import NotAffine
+    from dpaudit.execution.processes import Limits
+    from dpaudit.laws.isolated import Isolation
+
+    shape = _checked_shape(checking, checking.document.instance.get("private"))
+    try:
+        found = reread(reader.mechanism, shape, Isolation(limits=Limits(timeout=reader.seconds)))
+    except NotAffine as error:
+        return [f"the code is not affine: {error}"], []
+    return list(_differences(checking, found)), list(_reservations(checking, found))
+
+
+def _differences(checking: Checking, found: Mapping[str, Any]) -> Iterator[str]:
+    program = checking.program
+    for name, stated in (("data", program.privates), ("noise", program.normals)):
+        if len(stated) != found[name]:
+            yield f"{name}: the file has {len(stated)} of them, the code {found[name]}"
+            return
+    if not _alike(checking, checking.output, found["output"]):
+        yield "output: what the code returns is not what the program of the file forms"
+    for name, sees in checking.stands_for.items():
+        known = [one for one in sees if one in found["observers"]]
+        rows = [row for one in known for row in found["observers"][one]]
+        if known != sees or not _alike(checking, checking.observers[name], rows):
+            yield f"{name}: does not see what {', '.join(sees)} see in the code"
+    for name, change in checking.changes.items():
+        if name in found["parts"] and not set(change.at) <= set(found["parts"][name]):
+            yield f"{name}: is not the part of the private data that has this name in the code"
+
+
+def _reservations(checking: Checking, found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield who sees what and whose data are whose, where only the file says so."""
+    for name, at in checking.observers.items():
+        if name not in checking.stands_for:
+            yield f"only the file says that {shorten(name)} sees these {len(at)} numbers"
+    for name, change in checking.changes.items():
+        if set(change.at) != set(found["parts"].get(name, ())):
+            yield f"only the file says that {shorten(name)} is {len(change.at)} private numbers"
+
+
+def _alike(checking: Checking, at: Sequence[int], rows: Sequence[Mapping[str, float]]) -> bool:
+    """Return whether coordinates of the file hold what rows of the code hold, up to rounding."""
+    program = checking.program
+    places = {one: n for n, one in enumerate([*program.normals, *program.privates])}
+    seen = [one for one in at if one != NOTHING]
+    found = [row for row in rows if row]
+    own = [program.rows[one] for one in seen]
+    stated = [{places[leaf]: nearest(each) for leaf, each in row.items()} for row in own]
+    if len(stated) != len(found):
+        return False
+    return all(_same(one, other) for one, other in zip(stated, found, strict=True))
+
+
+def _same(stated: Mapping[int, float], found: Mapping[str, float]) -> bool:
+    by_place = {int(place): value for place, value in found.items()}
+    largest = max(map(abs, [*stated.values(), *by_place.values()]), default=0.0)
+    return all(
+        abs(stated.get(place, 0.0) - by_place.get(place, 0.0)) <= _SAME * largest
+        for place in stated.keys() | by_place.keys()
+    )
+
+
+def _checked_shape(checking: Checking, shape: Any, depth: int = 0) -> dict[str, Any]:
+    """Return a shape of private data that is none too large, or refuse it."""
+    refused = checking.document.refused("instance.private", shape, "a shape of private data")
+    if not isinstance(shape, dict) or len(shape) != 1 or depth > _DEPTH:
+        raise refused
+    ((kind, content),) = shape.items()
+    if kind == "array":
+        if not isinstance(content, list) or not all(type(one) is int for one in content):
+            raise refused
+        size = 1
+        for one in content:
+            size *= one
+            if not 0 <= size <= _MOST:
+                raise refused
+        return shape
+    if kind not in _PARTS or not isinstance(content, list) or len(content) > _MOST:
+        raise refused
+    for one in content:
+        pair = kind != "dict" or (isinstance(one, list) and len(one) == 2)
+        if not pair or (kind == "dict" and type(one[0]) not in (str, int)):
+            raise refused
+        _checked_shape(checking, one[1] if kind == "dict" else one, depth + 1)
+    return shape
