@@ -59,6 +59,8 @@ def read_parameters(given: dict[str, Any]) -> Correlated:
     factor = _factor(np.array(covariance, dtype=float))
     rows = () if size is None else tuple(map(int, np.atleast_1d(size)))
     where = mean if isinstance(mean, Form) else np.array(mean, dtype=float)
+    if where.shape != (len(factor),):
+        raise ValueError("the mean and the covariance of noise have different lengths")
     return Correlated(where, factor, (*rows, len(factor)))
 
 

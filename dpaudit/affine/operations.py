@@ -177,10 +177,12 @@ def _multiply_entries(tracing: Tracing, one: Form, other: Form) -> Form:
         raise tracing.refuse("two numbers are multiplied that data or noise decide")
     first = _scale(tracing, one, np.where(both[1], 0.0, np.broadcast_to(other.value, shape)))
     second = _scale(tracing, other, np.where(both[0], 0.0, np.broadcast_to(one.value, shape)))
-    public = np.where(both[0] | both[1], 0.0, one.value * other.value)
+    product = one.value * other.value
+    public = np.where(both[0] | both[1], 0.0, product)
     ids = combine(tracing, first.value, [(first.ids, None), (second.ids, None)]).ids
-    moved = np.where(both[0], first.value, np.where(both[1], second.value, public))
-    return Form(tracing, ids, np.asarray(moved, dtype=float))
+    moved = np.empty_like(product, dtype=float)
+    moved[...] = np.where(both[0], first.value, np.where(both[1], second.value, public))
+    return _laid_out(tracing, ids, moved)
 
 
 def _divide(tracing: Tracing, one: Any, other: Any) -> Form:
@@ -251,8 +253,11 @@ def contract(tracing: Tracing, letters: Contraction, public: Any, form: Form, sh
     if last is None or not _are_equal(last, Product(letters, form.shape, given, last.matrix)):
         entries = given if isinstance(given, Nonzero) else nonzero(numbers_of(tracing, given))
         own = given if isinstance(given, Nonzero) else given.copy()
-        last = Product(letters, form.shape, own, matrix_of(letters, entries, form.shape))
-        tracing.last_product = last
+        try:
+            made = matrix_of(letters, entries, form.shape)
+        except ValueError as error:
+            raise tracing.refuse(str(error)) from None
+        last = tracing.last_product = Product(letters, form.shape, own, made)
     return apply_matrix(tracing, last.matrix, form, shape)
 
 

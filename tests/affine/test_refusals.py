@@ -160,6 +160,16 @@ def divides_by_data(x, rng):
 
 
 @refused()
+def stretches_letters(x, rng):
+    return np.einsum("ij,ij->", x.reshape(3, 1), np.ones((3, 2))) + rng.normal()  # here
+
+
+@refused()
+def draws_around_too_short_a_mean(x, rng):
+    return rng.multivariate_normal(x[:1], np.eye(3))  # here
+
+
+@refused()
 def divides_by_zero(x, rng):
     return x / np.array([1.0, 0.0, 1.0]) + rng.normal(size=3)  # here
 
