@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 import dpaudit
+from dpaudit.affine.watching import Watching
 from dpaudit.algorithms.problems.graphs import star
 from dpaudit.algorithms.views.gossip import Gossip
-from dpaudit.algorithms.views.watching import Watching
 from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.report.schema import Result
 

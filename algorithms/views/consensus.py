@@ -18,25 +18,24 @@ so does a record of the linear loss: the change of the data is that of every b_i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.random import Generator
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
+from dpaudit.affine.network import Roles
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.problems.smooth_losses import LINEAR, SQUARED
-from dpaudit.algorithms.views.network import Network, Roles, number_table, trace, trace_noise
-from dpaudit.algorithms.views.records import curvatures, held_by_nodes, linear_terms
+from dpaudit.algorithms.views.linear import LinearRuns, number_table
+from dpaudit.algorithms.views.records import curvatures, linear_terms
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianConsensus:
+class GaussianConsensus(LinearRuns):
     """Consensus ADMM with Gaussian noise.
 
     Parameters
@@ -81,16 +80,16 @@ class GaussianConsensus:
         """Whether the loss has a curvature."""
         return self.algorithm.loss == SQUARED
 
-    def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
-        """Return the broadcasts of ``trials`` runs, shape ``(R, T, N, d)``."""
-        return self.broadcasts(dataset, rng.standard_normal((trials, *self._shape(dataset))))
+    def shape(self, dataset: Dataset) -> tuple[int, int, int]:
+        """Return the shape of normals and of broadcasts, ``(T, N, d)``."""
+        return self.algorithm.iterations, dataset.nodes, dataset.dimension
 
-    def broadcasts(self, dataset: Dataset, normals: Array) -> Array:
-        """Return the broadcasts that these standard normals lead to, shape ``(R, T, N, d)``."""
-        return np.asarray(self._run(dataset, self._terms(dataset), normals))
+    def terms(self, dataset: Dataset) -> Array:
+        """Return every ``b_i``, what broadcasts are linear in, shape ``(N, d)``."""
+        return linear_terms(dataset, self.algorithm.loss_weight)
 
-    def _run(self, dataset: Dataset, terms: Any, normals: Any) -> Any:
-        """Return broadcasts of nodes with these b, which is all that labels move."""
+    def run(self, dataset: Dataset, terms: Any, normals: Any) -> Any:
+        """Return the broadcasts of nodes with these ``b_i``, shape ``(R, T, N, d)``."""
         algorithm, sent = self.algorithm, []
         state = algorithm.start(dataset, len(normals))
         for t, gains in enumerate(self._gains(dataset)):
@@ -104,38 +103,13 @@ class GaussianConsensus:
         return np.stack(sent, axis=1)
 
     def _gains(self, dataset: Dataset) -> Array:
-        """Return ``(A_i + (rho/N + 2 eta_i V_i) 1)^-1`` of all iterations, shape (T, N, d, d)."""
+        """Return ``(A_i + 2 eta_i V_i 1)^-1`` of all iterations, shape ``(T, N, d, d)``."""
         curved = curvatures(dataset, self.algorithm.loss_weight * self.squared)
         ridge = self.algorithm.regulariser_weight / dataset.nodes + self.algorithm.stretch
         wide = curved + ridge[:, :, None, None] * np.eye(dataset.dimension)
         return np.asarray(np.linalg.inv(wide), dtype=np.float64)
 
-    # --- what observers see ------------------------------------------------------------------
-
-    def data(self, dataset: Dataset) -> Array:
-        """Return every ``b_i``, what the view is linear in, shape ``(N d,)``."""
-        return self._terms(dataset).ravel()
-
-    def network(self, dataset: Dataset) -> Network:
-        """Return what is sent, as every b forms it; else only squared losses' features count."""
-        self.algorithm.check(dataset)
-        shape = self._shape(dataset)
-        return trace(partial(self._run, dataset), np.zeros(shape[1:]), shape, self._roles(dataset))
-
-    def fixed_network(self, dataset: Dataset) -> Network:
-        """Return the same of these data as numbers, to be held against a neighbour's."""
-        self.algorithm.check(dataset)
-        held, holders = held_by_nodes(dataset)
-        roles = replace(self._roles(dataset), holders=holders)
-        run = partial(self._run, dataset)
-        return trace_noise(run, self._terms(dataset), held, self._shape(dataset), roles)
-
-    def _terms(self, dataset: Dataset) -> Array:
-        return linear_terms(dataset, self.algorithm.loss_weight)
-
-    def _shape(self, dataset: Dataset) -> tuple[int, int, int]:
-        return self.algorithm.iterations, dataset.nodes, dataset.dimension
-
-    def _roles(self, dataset: Dataset) -> Roles:
+    def roles(self, dataset: Dataset) -> Roles:
+        """Return those of the nodes."""
         graph, rounds = self.algorithm.graph, self.algorithm.iterations
-        return Roles.of_nodes(graph, dataset.dimension, drawn=rounds)
+        return Roles.of_nodes(graph.adjacency, dataset.dimension, drawn=rounds)

@@ -5,7 +5,7 @@ r"""Gossip averaging on a graph with Gaussian noise: the textbook iteration, its
 | x_i     | ``values``        | private vector of node i, later its estimate         | (R,n,d) |
 | W       | ``weights``       | symmetric, doubly stochastic, along the edges        | (n, n)  |
 | sigma_i | ``noise_scale``   | standard deviation of a coordinate of its noise      | (n,)    |
-| m_i(t)  | ``sample``        | what node i sends to its neighbours in round t       | (R,n,d) |
+| m_i(t)  | ``messages``      | what node i sends to its neighbours in round t       | (R,n,d) |
 
     m_i(t) = x_i(t) + sigma_i n_i(t),   x_i(t+1) = W_ii x_i(t) + sum_j W_ij m_j(t)    (messages)
     x_i(0) <- x_i(0) + sigma_i n_i,     m_i(t) = x_i(t),  x(t+1) = W x(t)              (initial)
@@ -29,8 +29,9 @@ from numpy.typing import ArrayLike, NDArray
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
+from dpaudit.affine.network import Network, Roles, trace
 from dpaudit.algorithms.problems.graphs import Graph
-from dpaudit.algorithms.views.network import Network, Roles, number_table, trace
+from dpaudit.algorithms.views.linear import number_table
 from dpaudit.errors import InvalidArgument, Shown
 
 
@@ -143,5 +144,5 @@ class Gossip:
         """Return what is sent, as it is formed; what changes are private vectors, row by row."""
         weights, scales = self._weights, self._scales
         zero = np.zeros((self.graph.nodes, self.dimension))
-        roles = Roles.of_nodes(self.graph, self.dimension, drawn=self.shape[0])
+        roles = Roles.of_nodes(self.graph.adjacency, self.dimension, drawn=self.shape[0])
         return trace(lambda x, z: self._run(x, z, weights, scales), zero, self.shape, roles)

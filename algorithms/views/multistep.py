@@ -16,24 +16,23 @@ view in which the paper proves its theorems. The noise is
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.random import Generator
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
+from dpaudit.affine.network import Roles
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
 from dpaudit.algorithms.problems.losses import LINEAR, SQUARED
-from dpaudit.algorithms.views.network import Network, Roles, number_table, trace
+from dpaudit.algorithms.views.linear import LinearRuns, number_table
 from dpaudit.algorithms.views.records import curvatures, linear_terms
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument
 
 
 @dataclass(frozen=True, eq=False)
-class LinearMultiStep:
+class LinearMultiStep(LinearRuns):
     """Multi-step DP-ADMM of which all messages are linear in data and noise.
 
     Parameters
@@ -81,20 +80,16 @@ class LinearMultiStep:
         """Whether the loss has a curvature."""
         return self.algorithm.loss == SQUARED
 
-    def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
-        """Return what is seen of ``trials`` runs; shape as in `messages`."""
-        return self.messages(dataset, rng.standard_normal((trials, *self._shape(dataset))))
+    def shape(self, dataset: Dataset) -> tuple[int, int, int]:
+        """Return the shape of the normals, ``(t l, n, d)``."""
+        return self.algorithm.steps, dataset.nodes, dataset.dimension
 
-    def messages(self, dataset: Dataset, normals: Array) -> Array:
-        """Return what these standard normals, ``(R, t l, n, d)``, lead to.
+    def terms(self, dataset: Dataset) -> Array:
+        """Return every ``b_i``, what models are linear in, shape ``(n, d)``."""
+        return linear_terms(dataset, 1.0)
 
-        Shape ``(R, t, n, d)`` of the averages, ``(R, t l, n, d)`` of inner models.
-        """
-        seen = np.asarray(self._run(dataset, linear_terms(dataset, 1.0), normals))
-        return seen.reshape(len(seen), -1, *normals.shape[2:])
-
-    def _run(self, dataset: Dataset, terms: Any, normals: Any) -> Any:
-        """Return what is seen of nodes with these b, shape ``(R, t, n, d)`` or (R, t, l, n, d)."""
+    def run(self, dataset: Dataset, terms: Any, normals: Any) -> Any:
+        """Return what is seen of nodes with these b: ``(R, t, n, d)``, or ``(R, t l, n, d)``."""
         algorithm, inner = self.algorithm, []
         curved, scales = curvatures(dataset, float(self.squared)), self._scales(dataset)
         state = algorithm.start(dataset, len(normals))
@@ -104,39 +99,25 @@ class LinearMultiStep:
                 mean = algorithm.step_along(state, dataset, gradient).mean
             inner.append(mean + scale[:, None] * normals[:, step])
             state = algorithm.advance(state, inner[-1])
-        shape = (len(normals), algorithm.iterations, algorithm.inner_steps, *normals.shape[2:])
-        loops = np.reshape(np.stack(inner, axis=1), shape)
+        models = np.stack(inner, axis=1)
         if self.seen == "inner":
-            return loops
+            return models
+        shape = (len(normals), algorithm.iterations, algorithm.inner_steps, *normals.shape[2:])
+        loops = models.reshape(shape)
         return loops[:, :, -1] if algorithm.message == "last" else loops.mean(axis=2)
 
-    # --- what observers see ------------------------------------------------------------------
-
-    def data(self, dataset: Dataset) -> Array:
-        """Return every ``b_i``, what the view is linear in, shape ``(n d,)``."""
-        return linear_terms(dataset, 1.0).ravel()
-
-    def network(self, dataset: Dataset) -> Network:
-        """Return what is seen, as every b forms it, an iteration a round."""
-        self.algorithm.check(dataset)
-        sent = self.algorithm.inner_steps if self.seen == "inner" else 1
-        shape, graph = self._shape(dataset), self.algorithm.graph
-        roles = Roles.of_nodes(graph, dataset.dimension, sent=sent, drawn=self.algorithm.steps)
-        return trace(partial(self._run, dataset), np.zeros(shape[1:]), shape, roles)
-
-    def _shape(self, dataset: Dataset) -> tuple[int, int, int]:
-        return self.algorithm.steps, dataset.nodes, dataset.dimension
+    def roles(self, dataset: Dataset) -> Roles:
+        """Return those of the nodes; a round is all that is seen at once."""
+        graph, steps = self.algorithm.graph, self.algorithm.steps
+        return Roles.of_nodes(graph.adjacency, dataset.dimension, drawn=steps)
 
     def _scales(self, dataset: Dataset) -> Array:
         """Return the standard deviation of every update, shape ``(t l, n)``."""
-        shape, given = (self.algorithm.steps, dataset.nodes), self.noise_scale
+        algorithm, given = self.algorithm, self.noise_scale
         if given is None:
-            given = np.stack([self._sensitivity(dataset, step) for step in range(shape[0])])
-            given = self.algorithm.noise_multiplier * given
+            steps = [divmod(step, algorithm.inner_steps) for step in range(algorithm.steps)]
+            weights = [algorithm.eta(dataset, k + 1, r + 1) for k, r in steps]
+            bounds = [algorithm.sensitivity(dataset, eta) for eta in weights]
+            given = algorithm.noise_multiplier * np.stack(bounds)
+        shape = algorithm.steps, dataset.nodes
         return number_table("noise_scale", given, shape, least=0).astype(float)
-
-    def _sensitivity(self, dataset: Dataset, step: int) -> Array:
-        """Return Lemma 5's of all nodes."""
-        iteration, inner = divmod(step, self.algorithm.inner_steps)
-        eta = self.algorithm.eta(dataset, iteration + 1, inner + 1)
-        return self.algorithm.sensitivity(dataset, eta)

@@ -17,9 +17,9 @@ from dpaudit.extension.release import ReleaseCard
 
 if TYPE_CHECKING:
     from dpaudit.accounting.events import Event
+    from dpaudit.affine.network import Network
     from dpaudit.affine.program import Ids
     from dpaudit.algorithms.problems.graphs import Graph
-    from dpaudit.algorithms.views.network import Network
     from dpaudit.datasets.dataset import Dataset
     from dpaudit.drawing import Grid
 
@@ -57,15 +57,8 @@ class _OnGraph(_Watched):
 
         if self.edges is not None:
             return self._of_edges(self.edges)
-        match self.graph:
-            case "complete":
-                return graphs.complete(self.nodes)
-            case "path":
-                return graphs.path(self.nodes)
-            case "ring":
-                return graphs.ring(self.nodes)
-            case "star":
-                return graphs.star(self.nodes)
+        shapes = (graphs.complete, graphs.path, graphs.ring, graphs.star)
+        return next(one(self.nodes) for one in shapes if one.__name__ == self.graph)
 
     def _of_edges(self, edges: tuple[tuple[int, int], ...]) -> Graph:
         from dpaudit.algorithms.problems.graphs import from_edges

@@ -15,23 +15,22 @@ and from the wire. A changed column of D_m moves K_m and is no change of the mea
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.random import Generator
 
 from dpaudit._typing import Array
+from dpaudit.affine.network import Roles
 from dpaudit.algorithms.problems.sample_losses import SQUARED
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.noise import MessageNoise, party_scales
 from dpaudit.algorithms.sharing.vertical import parties
-from dpaudit.algorithms.views.network import Network, Roles, trace, trace_noise
+from dpaudit.algorithms.views.linear import LinearRuns
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, Shown
 
 
-class LinearSharing:
+class LinearSharing(LinearRuns):
     """ADMM sharing of which all messages are linear in labels and noise.
 
     Parameters
@@ -71,28 +70,27 @@ class LinearSharing:
             raise InvalidArgument("risk", Shown("another constraint or regulariser"), expected)
         self.algorithm = algorithm
 
-    def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
-        """Return the messages of ``trials`` runs, shape ``(R, T, M + 1, N)``."""
-        return self.messages(dataset, rng.standard_normal((trials, *self._shape(dataset))))
+    def shape(self, dataset: Dataset) -> tuple[int, int, int]:
+        """Return the shape of the normals, ``(T, M, N)``."""
+        return self.algorithm.iterations, len(self.algorithm.block_sizes), len(dataset.labels)
 
-    def messages(self, dataset: Dataset, normals: Array) -> Array:
-        """Return what these standard normals, ``(R, T, M, N)``, lead to: ``(R, T, M + 1, N)``.
+    def terms(self, dataset: Dataset) -> Array:
+        """Return the labels, what messages are linear in, shape ``(N,)``."""
+        return dataset.labels
 
-        The last row is the centre's gap.
-        """
-        return np.asarray(self._run(dataset, dataset.labels, normals))
-
-    def _run(self, dataset: Dataset, labels: Any, normals: Any) -> Any:
+    def run(self, dataset: Dataset, terms: Any, normals: Any) -> Any:
+        """Return all messages for these labels, ``(R, T, M + 1, N)``: the centre's gap is last."""
         algorithm, smoothers = self.algorithm, self._smoothers(dataset)
-        penalty, weight = algorithm.penalty, algorithm.scalar_problem(len(labels)).weight
+        penalty, weight = algorithm.penalty, algorithm.scalar_problem(len(dataset.labels)).weight
         scales = party_scales(algorithm.noise, len(smoothers))[:, None]
         state, sent = algorithm.start(dataset, len(normals)), []
         messages, gap, dual = state.messages, state.gap, state.dual
         for t in range(algorithm.iterations):
             pull = dual[:, None] + penalty * (gap[:, None] - messages)
             messages = scales * normals[:, t] - np.einsum("mij,rmj->rmi", smoothers, pull)
-            linear = dual + penalty * messages.sum(axis=1)
-            gap = messages.sum(axis=1) - (weight * labels + linear) / (weight + penalty)
+            total = messages.sum(axis=1)
+            linear = dual + penalty * total
+            gap = total - (weight * terms + linear) / (weight + penalty)
             dual = dual + penalty * gap
             sent.append(np.concatenate([messages, gap[:, None]], axis=1))
         return np.stack(sent, axis=1)
@@ -105,39 +103,21 @@ class LinearSharing:
             found.append(party.design @ np.linalg.solve(curved, party.design.T))
         return np.stack(found)
 
-    # --- what observers see ------------------------------------------------------------------
-
-    def data(self, dataset: Dataset) -> Array:
-        """Return the labels, what the view is linear in, shape ``(N,)``."""
-        return dataset.labels
-
-    def network(self, dataset: Dataset) -> Network:
-        """Return what is sent, as labels form it; of the dataset only the features matter."""
-        self.algorithm.check(dataset)
-        shape, centre = self._shape(dataset), len(self.algorithm.block_sizes)
-        roles = self._roles(dataset, (centre,) * shape[2])
-        return trace(partial(self._run, dataset), np.zeros(shape[2]), shape, roles)
-
-    def fixed_network(self, dataset: Dataset) -> Network:
-        """Return the same of these data as numbers, to be held against a neighbour's."""
-        self.algorithm.check(dataset)
-        sizes = (*self.algorithm.block_sizes, 1)  # the labels are the centre's
-        columns = np.column_stack([dataset.features, dataset.labels]).T
-        holders = np.repeat(np.repeat(range(len(sizes)), sizes), columns.shape[1])
-        roles = self._roles(dataset, tuple(holders.tolist()))
-        run, shape = partial(self._run, dataset), self._shape(dataset)
-        return trace_noise(run, dataset.labels, columns.ravel(), shape, roles)
-
-    def _shape(self, dataset: Dataset) -> tuple[int, int, int]:
-        return self.algorithm.iterations, len(self.algorithm.block_sizes), len(dataset.labels)
-
-    def _roles(self, dataset: Dataset, holders: tuple[int, ...]) -> Roles:
-        rounds, count, samples = self._shape(dataset)
+    def roles(self, dataset: Dataset) -> Roles:
+        """Return those of the parties and of the centre, who holds the labels."""
+        rounds, count, samples = self.shape(dataset)
         everybody = tuple(np.repeat(range(count + 1), samples).tolist())
         return Roles(
             senders=everybody,
             drawers=everybody[: count * samples] * rounds,
-            holders=holders,
+            holders=(count,) * samples,
             hears=(*[frozenset({count})] * count, frozenset(range(count))),
             names=(*(f"party {m}" for m in range(count)), "centre"),
         )
+
+    def held(self, dataset: Dataset) -> tuple[Array, tuple[int, ...]]:
+        """Return the parties' columns, one after the other, and the centre's labels."""
+        columns = np.column_stack([dataset.features, dataset.labels]).T
+        sizes = (*self.algorithm.block_sizes, 1)
+        holders = np.repeat(np.repeat(range(len(sizes)), sizes), columns.shape[1])
+        return columns.ravel(), tuple(holders.tolist())

@@ -45,9 +45,9 @@ def test_the_forms_are_derivatives_of_runs(noise, loss):
     graph, data = ring(4), make_data(ring(4), dimension=2, records=3)
     scales = np.random.default_rng(0).uniform(0.2, 1.0, (5, 4))
     consensus = make(graph, rounds=5, loss=loss, noise=noise, noise_scale=scales)
-    slopes, sent = differentiated(lambda z: consensus.broadcasts(data, z), (5, 4, 2))
+    slopes, sent = differentiated(lambda z: consensus.messages(data, z), (5, 4, 2))
     other = relabelled(data, row=4)
-    moved = consensus.broadcasts(other, np.zeros((1, 5, 4, 2))).ravel() - sent
+    moved = consensus.messages(other, np.zeros((1, 5, 4, 2))).ravel() - sent
     network = consensus.network(data)
     view = network.view(network.eavesdropper(), change(consensus, data, other))
     found = view.moments()
@@ -71,7 +71,7 @@ def test_broadcasts_are_those_of_the_algorithm(noise, loss):
         sent.append(model + 0.4 * normals[:, t] if noise == "primal" else model)
         state = algorithm.advance(state, sent[-1])
     np.testing.assert_allclose(
-        consensus.broadcasts(data, normals), np.stack(sent, axis=1), atol=1e-10
+        consensus.messages(data, normals), np.stack(sent, axis=1), atol=1e-10
     )
 
 
@@ -82,8 +82,8 @@ def long_runs(name, noise):
     data = make_data(graph)
     other, consensus = relabelled(data), make(graph, noise=noise)
     shape = (ROUNDS, graph.nodes, 1)
-    slopes, sent = differentiated(lambda z: consensus.broadcasts(data, z), shape)
-    moved = consensus.broadcasts(other, np.zeros((1, *shape))).ravel() - sent
+    slopes, sent = differentiated(lambda z: consensus.messages(data, z), shape)
+    moved = consensus.messages(other, np.zeros((1, *shape))).ravel() - sent
     network = consensus.network(data)
     views = {
         key: network.view(observer, change(consensus, data, other))
@@ -111,7 +111,7 @@ def draws(graph, noise, runs):
     rng, shape = np.random.default_rng(5), (ROUNDS, both[0].nodes, 1)
 
     def draw(side, normals):
-        return consensus.broadcasts(both[side], normals)
+        return consensus.messages(both[side], normals)
 
     check_draws(network, views, slopes, draw, shape, rng, runs=runs)
 

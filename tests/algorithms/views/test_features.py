@@ -49,7 +49,7 @@ def test_delta_is_that_of_draws_with_the_densities_of_runs(who):
     rows, columns = network.places(network.view(seen, [0.0] * 4))
     laws = []
     for one in (data, other):
-        slopes, sent = differentiated(lambda z, d=one: consensus.broadcasts(d, z), (4, 4, 1))
+        slopes, sent = differentiated(lambda z, d=one: consensus.messages(d, z), (4, 4, 1))
         part = slopes[np.ix_(rows, columns)]
         laws.append(multivariate_normal(sent[rows], part @ part.T))
     rng = np.random.default_rng(1)

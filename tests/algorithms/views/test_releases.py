@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from dpaudit.accounting.accountants import ask_all, strongest
 from dpaudit.accounts.account import account
+from dpaudit.affine.watching import Watching
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
 from dpaudit.algorithms.multistep.hidden_state import InnerLoops, averages_mu, last_affine_mu
 from dpaudit.algorithms.problems.graphs import path as path_of
@@ -29,7 +30,6 @@ from dpaudit.algorithms.views.releases import (
     grid,
     view,
 )
-from dpaudit.algorithms.views.watching import Watching
 from dpaudit.cli.main import app
 from dpaudit.drawing import Grid, picture, table
 from dpaudit.errors import InvalidArgument

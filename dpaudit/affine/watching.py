@@ -1,4 +1,4 @@
-"""An observer as a mechanism: what it sees of runs of the algorithm itself, to be audited."""
+"""An observer of a network as a mechanism to be audited: what it sees of runs of the code."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from numpy.random import Generator
 from dpaudit._typing import Array
 from dpaudit.accounting.events import GaussianRelease
 from dpaudit.affine.kinds import DOUBLES
+from dpaudit.affine.network import Network
 from dpaudit.affine.view import View
-from dpaudit.algorithms.views.network import Network
 from dpaudit.errors import InvalidArgument, Shown
 
 
@@ -35,13 +35,14 @@ class Watching:
 
     Examples
     --------
-    >>> from dpaudit.algorithms.problems.graphs import ring
-    >>> from dpaudit.algorithms.views.gossip import Gossip
-    >>> gossip = Gossip(ring(3), iterations=2, noise_scale=2.0)
-    >>> network = gossip.network()
+    >>> from dpaudit.affine.network import Roles, trace
+    >>> def send(x, normals):
+    ...     return x + 2 * normals
+    >>> roles = Roles.of_nodes(np.ones((3, 3)) - np.eye(3), drawn=2)
+    >>> network = trace(send, np.zeros(3), (2, 3), roles)
     >>> view = network.view(network.coalition(1), [1, 0, 0])
-    >>> seen = Watching(network, view, gossip.messages, gossip.shape)
-    >>> seen.sample(np.zeros((3, 1)), 5, np.random.default_rng(0)).shape  # of two nodes, twice
+    >>> seen = Watching(network, view, send, (2, 3))
+    >>> seen.sample(np.zeros(3), 5, np.random.default_rng(0)).shape  # of two nodes, twice
     (5, 4)
     """
 

@@ -1,36 +1,33 @@
-"""The house's algorithms as networks: what one run sends, read by tracing it, and who knows what.
+"""Arrays of messages between participants: what one run sends, and who knows what of it.
 
-A run is plain numpy: from private numbers and standard normals to all that is sent. Traced
-(`dpaudit.affine`), every message is a coordinate of a program, exactly as that code forms it in
-doubles or in fractions. An observer is the coordinates that it sees: the messages that it hears,
-and the normals and private numbers that are its own.
+A run is plain numpy, from private numbers and standard normals to all that is sent. Traced
+(`dpaudit.affine.reading`), every message is a coordinate of a program, exactly as that code forms
+it, in doubles or in fractions. An observer is the coordinates that it sees: the messages that it
+hears, and the normals and private numbers that are its own.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dpaudit._typing import Array
 from dpaudit.affine.api import Views
-from dpaudit.affine.changes import Direction, exact_number
+from dpaudit.affine.changes import Direction
 from dpaudit.affine.features import ViewLaw, ViewPair
 from dpaudit.affine.program import Ids, Program
 from dpaudit.affine.reading import Recursion, read_noise, read_recursion
 from dpaudit.affine.view import View
-from dpaudit.algorithms.problems.graphs import Graph
 from dpaudit.drawing import Grid
 from dpaudit.errors import InvalidArgument, Shown
 
 Run = Callable[[Any, Any], Any]
-_RUNS = 3  # on plain numbers: the house's own code, which its tests hold to the forms
+_RUNS = 3  # on plain numbers: a run is known code, that tests hold to what it is read as
 
 
 @dataclass(frozen=True)
@@ -58,11 +55,21 @@ class Roles:
     names: tuple[str, ...]
 
     @classmethod
-    def of_nodes(cls, graph: Graph, dimension: int, *, sent: int = 1, drawn: int = 1) -> Roles:
-        """Return those of nodes which send and draw so many vectors a round, and in all."""
-        one = np.repeat(range(graph.nodes), dimension).tolist()
-        names = tuple(f"node {i}" for i in range(graph.nodes))
-        return cls(tuple(one * sent), tuple(one * drawn), tuple(one), heard_on(graph), names)
+    def of_nodes(cls, adjacency: ArrayLike, dimension: int = 1, *, drawn: int = 1) -> Roles:
+        """Return those of nodes of a graph, who hear their neighbours and hold a vector each.
+
+        They send a vector a round, and draw so many in all.
+
+        Examples
+        --------
+        >>> Roles.of_nodes([[0, 1], [1, 0]], 2).senders
+        (0, 0, 1, 1)
+        """
+        table = np.asarray(adjacency)
+        one = np.repeat(range(len(table)), dimension).tolist()
+        hears = tuple(frozenset(np.flatnonzero(row).tolist()) for row in table)
+        names = tuple(f"node {i}" for i in range(len(table)))
+        return cls(tuple(one), tuple(one * drawn), tuple(one), hears, names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,9 +89,8 @@ class Network:
 
     Examples
     --------
-    >>> from dpaudit.algorithms.problems.graphs import ring
-    >>> from dpaudit.algorithms.views.gossip import Gossip
-    >>> network = Gossip(ring(3), iterations=1, noise_scale=2.0).network()
+    >>> roles = Roles.of_nodes(np.ones((3, 3)) - np.eye(3))
+    >>> network = trace(lambda x, normals: x + 2 * normals, np.zeros(3), (1, 3), roles)
     >>> network.view(network.coalition(1), [1, 0, 0]).mu
     Bracket(lower=0.5, upper=0.5)
     >>> network.view(network.coalition(0), [1, 0, 0]).mu.upper
@@ -189,11 +195,10 @@ class Network:
 
         Examples
         --------
-        >>> from dpaudit.algorithms.problems.graphs import star
-        >>> from dpaudit.algorithms.views.gossip import Gossip
-        >>> network = Gossip(star(3), iterations=1, noise_scale=2.0).network()
-        >>> network.who_learns({"node 0": [1, 0, 0], "node 1": [0, 1, 0]}).values
-        [[inf, 0.5, 0.5, 0.5], [0.5, inf, 0.0, 0.5]]
+        >>> roles = Roles.of_nodes([[0, 1], [1, 0]])
+        >>> network = trace(lambda x, normals: x + 2 * normals, np.zeros(2), (1, 2), roles)
+        >>> network.who_learns({"node 0": [1, 0]}).values
+        [[inf, 0.5, 0.5]]
         """
         everybody = {name: self.coalition(one) for one, name in enumerate(self.roles.names)}
         observers = everybody | {"all messages": self.eavesdropper()}
@@ -229,30 +234,3 @@ def trace_noise(run: Run, data: Any, held: Array, shape: tuple[int, ...], roles:
 
 def _by_round(sent: Any) -> Ids:
     return np.asarray(sent.ids.reshape(len(sent.ids), -1))
-
-
-def heard_on(graph: Graph) -> tuple[frozenset[int], ...]:
-    """Return the neighbours of every node."""
-    return tuple(frozenset(np.flatnonzero(row).tolist()) for row in graph.adjacency)
-
-
-def number_table(
-    name: str, values: Any, shape: tuple[int, ...], least: float = -math.inf
-) -> NDArray[Any]:
-    """Return an array of doubles, or of fractions where these are none; one number is for all.
-
-    Examples
-    --------
-    >>> number_table("scale", 0.5, (2,)), number_table("scale", Fraction(1, 3), (1,))
-    (array([0.5, 0.5]), array([Fraction(1, 3)], dtype=object))
-    """
-    given = np.asarray(values, dtype=object)
-    if given.ndim and given.shape != shape:
-        raise InvalidArgument(name, Shown(f"shape {given.shape}"), f"a number, or shape {shape}")
-    exact = [exact_number(name, one) for one in given.ravel().tolist()]
-    if exact and min(exact) < least:
-        raise InvalidArgument(name, float(min(exact)), f"finite numbers, at least {least:g}")
-    numbers = np.array(exact, dtype=object)
-    if all(one == Fraction(float(one)) for one in exact):
-        numbers = numbers.astype(float)
-    return np.broadcast_to(numbers.reshape(given.shape), shape)
