@@ -33,7 +33,6 @@ from dpaudit.affine.clamped import Clamped, clamp
 from dpaudit.affine.graph import Withheld, require_plain
 from dpaudit.affine.program import Ids, Program
 from dpaudit.affine.substitution import Enclosure
-from dpaudit.errors import ConvergenceError
 from dpaudit.reals import precision
 
 WIDTH = 1e-6  # of a bracket, relative to its upper end
@@ -59,10 +58,8 @@ def enclose_mu(program: Program, seen: Ids, change: Change) -> Bracket:
     Raises
     ------
     Withheld
-        Some equation has neither normals of its own nor a pivot, or numbers are too small or too
-        large for doubles.
-    ConvergenceError
-        The ends are more than 1e-6 of mu apart.
+        Some equation has neither normals of its own nor a pivot, numbers are too small or too large
+        for doubles, or the ends are more than 1e-6 of mu apart.
     """
     changed = program.leaves("data")[change.places()]
     clamped = clamp(program, seen, changed)
@@ -111,7 +108,7 @@ class _Problem:
         found = _between(self._lower(duals), self._upper(normals), change)
         if change.is_exact and found.width > max(WIDTH * found.upper, _NOTHING):
             ends = f"{found.lower:.9g} and {found.upper:.9g}"
-            raise ConvergenceError(f"mu: between {ends}, no bracket of relative width {WIDTH:g}")
+            raise Withheld(f"the ends that were found, {ends}, do not meet to {WIDTH:g} of mu")
         return found
 
     def _is_seen(self) -> bool:

@@ -30,7 +30,7 @@ within reach (`View.proof`):
 may change. The equations ``S_I Y = L_I`` are solved in balls (Arb; Hansen & Smith's method), which
 proves that S_I is regular and encloses M.
 
-**At scale** no matrix is formed: where a covariance would take more than 5 10^8 products, mu comes
+**At scale** no matrix is formed: where a covariance would take more than 5 10^7 products, mu comes
 from the structure of the program (`dpaudit.affine.krylov`), to 1e-6 or better, and is proved.
 """
 
@@ -59,7 +59,7 @@ from dpaudit.reals import precision
 
 # Entries of a matrix whose rank is worked out in rationals, and of one that is formed at all.
 MOST_EXACT, _MOST_ENTRIES = 4000, 10_000_000
-_MOST_WORK = 500_000_000  # products in a covariance, beyond which structure is tried first
+_MOST_WORK = 50_000_000  # products in a covariance, beyond which structure is tried first
 _DIGITS, _WIDTH = (40, 160, 640), 1e-12
 
 Proof = Literal["exact", "primes"]
