@@ -94,7 +94,7 @@ class Rounds(Change):
         if self.is_exact:
             return self._of_one_round(blocks)
         unlike = _distance_from_alike(blocks)
-        if unlike <= _ALIKE * abs(gram[0, 0]):
+        if unlike <= _ALIKE * max(float(gram[n, n].upper()) for n in range(gram.nrows())):
             found = self._squared(self._spread(blocks[:, :, 0, 0]))
         else:
             found, unlike = self._of_blocks(blocks), arb(0)
@@ -178,6 +178,7 @@ def _matrix(block: NDArray[Any]) -> arb_mat:
 def _distance_from_alike(blocks: NDArray[Any]) -> arb:
     """Return a bound on blocks less ``m_st 1``, in Frobenius' norm, m_st their first entries."""
     off = blocks - blocks[:, :, :1, :1] * np.eye(blocks.shape[2], dtype=int).astype(object)
+    off[:, :, 0, 0] = arb(0)
     return sum((one.abs_upper() ** 2 for one in off.ravel().tolist()), arb(0)).sqrt().upper()
 
 

@@ -156,6 +156,17 @@ def test_coordinates_that_are_mixed_have_a_bracket():
     assert best <= found.upper <= 1.3 * best
 
 
+def test_a_first_round_that_is_not_seen_leaves_the_others_alike():
+    def late(inputs, rng):
+        inputs.at(0)
+        first = inputs.at(1) + rng.normal(size=2)
+        return [first, inputs.at(2, first) + 0.5 * first + rng.normal(size=2)]
+
+    found = learned(late, steps=3, dimension=2, participation="cyclic").mu("output")
+    assert found.lower == pytest.approx(math.sqrt(2), rel=1e-12)
+    assert found.upper == pytest.approx(math.sqrt(2), rel=1e-12)
+
+
 def test_a_record_of_given_rounds_is_in_no_other():
     def louder(inputs, rng):
         return [inputs.at(t) + rng.normal(scale=2.0**t, size=1) for t in range(4)]
