@@ -184,8 +184,9 @@ def _mapper(tracing: Tracing, original: Callable[..., Any], place: int) -> Calla
                 reason = "scipy.signal.lfilter has a state, or goes along no first axis"
                 raise tracing.refuse(reason)
             named = {"axis": 0}
-        units = np.eye(len(form))
-        return original(*given[:place], units, *given[place + 1 :], **named) @ form
+        before, after = given[:place], given[place + 1 :]
+        found = original(*before, np.eye(len(form)), *after, **named) @ form
+        return found.laid_out_as(original(*before, form.value, *after, **named))
 
     return apply
 

@@ -265,6 +265,12 @@ class Form(NDArrayOperatorsMixin, tracked.Symbolic):
         """Return an array of the same entries, of its own memory."""
         return Form(self.tracing, self.ids.copy(), self.value.copy(), is_array=True)
 
+    def laid_out_as(self, array: NDArray[Any]) -> Form:
+        """Return the same entries in memory of their own, in the order of an array's."""
+        ids, value = (np.empty_like(array, dtype=one.dtype) for one in (self.ids, self.value))
+        ids[...], value[...] = self.ids, self.value
+        return Form(self.tracing, ids, value, is_array=True)
+
     def astype(self, dtype: Any, *, copy: bool = True) -> Form:
         """Return the same entries as doubles."""
         if np.dtype(dtype) == self.dtype and not copy:
