@@ -119,8 +119,9 @@ class Views:
         InvalidArgument
             Nothing hides the data: mu is infinite.
         """
-        mine = [one for (_, name), one in self.table.items() if observer in (None, name)]
-        upper = max(one.mu.upper for one in mine) if mine else math.nan
+        names = list(self.observers) if observer is None else [str(observer)]
+        mine = [self.view(name, about) for name in names for about in self.changes]
+        upper = max((one.mu.upper for one in mine), default=0.0)
         if not math.isfinite(upper):
             expected = "somebody from whom noise hides the data: here mu is infinite"
             raise InvalidArgument("observer", observer, expected)
@@ -250,9 +251,10 @@ def views(
     (Bracket(lower=0.5, upper=0.5), 0.333333)
     """
     check.choice("norm", norm, tuple(_BALLS))
-    if change is not None and (about is not None or radius != 1.0):
-        given = "about" if about is not None else "radius"
-        raise InvalidArgument(given, about or radius, "nothing beside change, which says it all")
+    beside = {"about": about, "radius": radius, "norm": norm}
+    for given, default in (("about", None), ("radius", 1.0), ("norm", "l2")):
+        if change is not None and beside[given] != default:
+            raise InvalidArgument(given, beside[given], "nothing beside change, which says it all")
     recursion = read_recursion(function, private, seed=seed)
     if change is not None:
         changes: dict[str, Change] = {"change": _direction(recursion, change)}

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.affine.messages import Message, name_of, parts_of
+from dpaudit.affine.messages import Message, items_of, name_of, parts_of
 from dpaudit.affine.program import Ids
 from dpaudit.affine.reading import ids_of
 from dpaudit.errors import InvalidArgument
@@ -61,7 +61,8 @@ def _known(output: Any) -> dict[str, Ids]:
         return _participants(output, messages)
     if isinstance(output, dict):
         each = _named((key, ids_of(value)) for key, value in output.items())
-        return each | ({EVERYTHING: ids_of(output)} if len(each) > 1 else {})
+        own = len(each) < 2 or EVERYTHING in each  # a key of that name is the user's
+        return each | ({} if own else {EVERYTHING: ids_of(output)})
     return {OUTPUT: ids_of(output)}
 
 
@@ -99,9 +100,8 @@ def messages_in(output: Any) -> Iterator[Message]:
     """Yield the messages of an output, in order."""
     if isinstance(output, Message):
         yield output
-    elif isinstance(output, dict | list | tuple):
-        for one in output.values() if isinstance(output, dict) else output:
-            yield from messages_in(one)
+    for _, one in items_of(output):
+        yield from messages_in(one)
 
 
 def hear_neighbours(adjacency: Any, *, axis: int = 1) -> dict[str, Callable[[Any], Any]]:

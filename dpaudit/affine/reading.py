@@ -44,7 +44,8 @@ Function = Callable[[Any, Any], Any]
 RUNS = 200
 _ENOUGH = 20_000_000  # coordinates of all runs that are compared, beyond which there are fewer
 CORRELATED = "multivariate_normal"
-_FEWEST, _TOLERANCE = 3, 1e-9
+_FEWEST, _TOLERANCE, _ROUNDING = 3, 1e-9, 1e-12
+_MOST_OFFSET = 1e9  # times what data and noise usually come to: beyond it, digits of these are lost
 _DECADES = (-2, 1), (1, 4), (4, 9)  # of private data, in turn
 
 
@@ -251,10 +252,12 @@ def _private_forms(tracing: Tracing, private: Any, calls: list[InputCall]) -> An
         if isinstance(value, AdaptiveInputs):
             return value.with_source(SymbolicSource(tracing, value, next(parts), calls))
         numbers = np.asarray(value)
-        if numbers.dtype.kind not in "iufb" or not np.isfinite(numbers).all():
-            raise InvalidArgument(
-                "private", value, "finite numbers, arrays, lists and dicts of them"
-            )
+        if numbers.dtype.kind not in "iuf" or not np.isfinite(numbers).all():
+            expected = "finite numbers, arrays, lists and dicts of them"
+            raise InvalidArgument("private", value, expected)
+        if isinstance(value, np.ndarray | np.generic) and numbers.dtype != np.float64:
+            given = Shown(f"numbers of {numbers.dtype}, to which code may round")
+            raise InvalidArgument("private", given, "doubles: an array of dtype float")
         ids = tracing.program.add_leaf("data", numbers.size).reshape(numbers.shape)
         return Form(tracing, ids, numbers.astype(float))
 
@@ -337,6 +340,9 @@ class _Comparison:
 
 
 _UNLIKE = "it does something else to plain arrays than to forms: it asks for types, or keeps state"
+_DROWNED = (
+    "it adds a number to noise that is 10^9 times as large, so that digits of the noise are lost"
+)
 _OTHERWISE = "it returns something else, or texts or numbers of another shape, from other numbers"
 
 
@@ -359,7 +365,20 @@ def _compare(
         if run.outline != expected:
             return _Comparison(count, _OTHERWISE)
         runs.append(run)
+    if _is_drowned_by_offsets(traced, runs):
+        return _Comparison(count, _DROWNED)
     return _Comparison(count, None if _are_alike(traced, runs) else _UNLIKE)
+
+
+def _is_drowned_by_offsets(traced: _Traced, runs: list[_PlainRun]) -> bool:
+    """Return whether a public number is so large that rounding takes what is added to it."""
+    ids = np.concatenate([_NONE, *(one.ids.ravel() for one in forms_in(traced.seen))])
+    noise = np.stack([one.noise for one in runs], axis=1)
+    outputs = np.stack([one.output for one in runs], axis=1)
+    data = np.zeros((len(runs[0].data), len(runs)))
+    usual = np.median(traced.program.values(SIZES, ids, data, np.abs(noise)), axis=1)
+    least = np.abs(outputs).min(axis=1, initial=np.inf)
+    return bool((least > _MOST_OFFSET * usual)[usual > 0].any())
 
 
 def _are_alike(traced: _Traced, runs: list[_PlainRun]) -> bool:
@@ -377,10 +396,11 @@ def _are_alike(traced: _Traced, runs: list[_PlainRun]) -> bool:
     )
     with np.errstate(all="ignore"):
         offsets = outputs - traced.program.values(DOUBLES, ids, data, noise)
-        summands = traced.program.values(SIZES, ids, np.abs(data), np.abs(noise)) + np.abs(outputs)
+        summands = traced.program.values(SIZES, ids, np.abs(data), np.abs(noise))
         apart = np.abs(offsets - (offsets[:, :1] if traced.tracing.unit is None else 0.0))
-        enough = apart <= _TOLERANCE * (summands + summands[:, :1])
-    return bool(np.isfinite(summands).all() and enough.all())
+        rounding = _ROUNDING * (np.abs(outputs) + np.abs(outputs[:, :1]))
+        enough = apart <= _TOLERANCE * (summands + summands[:, :1]) + rounding
+    return bool(np.isfinite(outputs).all() and np.isfinite(summands).all() and enough.all())
 
 
 @dataclass(frozen=True)

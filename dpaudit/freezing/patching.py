@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import random
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -98,9 +99,11 @@ def _codes(function: Any) -> Iterator[Any]:
 
 def _note_twins(values: Iterable[Any], undo: list[Callable[[], None]]) -> None:
     """Note generators side by side that draw the same numbers, and whose stand-ins would not."""
+    values = list(values)
     suspects = (value for value in values if type(value) in primitives.SUSPECTS)
     owners = {id(one): one for one in map(primitives.owner, suspects)}
-    if seeds.twins(filter(primitives.is_generator, owners.values())):
+    of_python = [value for value in values if type(value) is random.Random]
+    if seeds.twins([*filter(primitives.is_generator, owners.values()), *of_python]):
         recorder.TWINS[0] = True
         undo.append(lambda: recorder.TWINS.__setitem__(0, False))
 

@@ -109,9 +109,17 @@ def twins(generators: Iterable[Any]) -> bool:
     (False, True)
     """
     bits = {id(one): one for one in map(_bits_of, generators)}
-    shared = [identity(one, type(one)) for one in bits.values()]
+    shared = [_shared(one) for one in bits.values()]
     return len(set(shared)) < len(shared)
 
 
+def _shared(bits: Any) -> str:
+    if isinstance(bits, _RANDOM):
+        return hashlib.sha256(repr(_state_of_python(bits)).encode()).hexdigest()
+    return identity(bits, type(bits))
+
+
 def _bits_of(one: Any) -> Any:
+    if isinstance(one, _RANDOM):
+        return one
     return one._bit_generator if isinstance(one, _STATE) else one.bit_generator

@@ -1,0 +1,85 @@
+"""What a reader who had not seen the code found, each as a test."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import dpaudit
+from dpaudit import Message
+from dpaudit.affine.form import NotAffine
+from dpaudit.errors import InvalidArgument
+
+
+@dataclass
+class Round:
+    """A record of a round."""
+
+    sent: list[Message]
+
+
+def test_messages_in_a_record_are_heard():
+    def send(x, rng):
+        first = Message(x + rng.normal(), sender="a", receiver="b")
+        second = Message(x + rng.normal(scale=0.5), sender="a", receiver="b")
+        return {"log": [first], "round": Round([second])}
+
+    found = dpaudit.views(send, private=0.0)
+    for name in ("b", "eavesdropper"):
+        assert found.mu(name).upper == pytest.approx(5**0.5)
+
+
+def test_equal_generators_of_the_standard_library_are_not_two():
+    one, other = random.Random(3), random.Random(3)
+
+    def draw_twice(x, rng):
+        return [x + one.gauss(0, 1), x + other.gauss(0, 1)]
+
+    with pytest.raises(NotAffine, match="a generator is copied"):
+        dpaudit.views(draw_twice, private=0.0)
+
+
+def test_unequal_generators_of_the_standard_library_are_two():
+    one, other = random.Random(3), random.Random(4)
+
+    def draw_twice(x, rng):
+        return [x + one.gauss(0, 1), x + other.gauss(0, 1)]
+
+    assert dpaudit.views(draw_twice, private=0.0).mu("output").upper == pytest.approx(2**0.5)
+
+
+@pytest.mark.parametrize("offset", [1.7e12, -1e11])
+def test_a_large_offset_hides_nothing(offset):
+    def guess_type(x, rng):
+        scale = 0.01 if type(x) is np.ndarray else 1.0
+        return offset + x + rng.normal(scale=scale, size=3)
+
+    with pytest.raises(NotAffine, match="digits of the noise are lost"):
+        dpaudit.views(guess_type, private=np.zeros(3))
+
+
+def test_a_small_offset_hides_no_other_scale():
+    def guess_type(x, rng):
+        return 1e6 + x + rng.normal(scale=0.99 if type(x) is np.ndarray else 1.0, size=3)
+
+    with pytest.raises(NotAffine, match="asks for types"):
+        dpaudit.views(guess_type, private=np.zeros(3))
+
+
+@pytest.mark.parametrize("dtype", [int, np.float32, bool])
+def test_private_arrays_are_doubles(dtype):
+    with pytest.raises(InvalidArgument, match="private"):
+        dpaudit.views(lambda x, rng: x + rng.normal(), private=np.zeros(2, dtype=dtype))
+
+
+def test_a_participant_that_is_a_number_has_a_guarantee():
+    def send(x, rng):
+        return Message(x + rng.normal(), sender=0, receiver=1)
+
+    found = dpaudit.views(send, private=0.0)
+    assert found.guarantee(1).mu == 1.0
+    with pytest.raises(InvalidArgument, match="view"):
+        found.guarantee("nobody")
