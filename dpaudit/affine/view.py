@@ -59,6 +59,7 @@ from dpaudit.reals import precision
 
 # Entries of a matrix whose rank is worked out in rationals, and of one that is formed at all.
 MOST_EXACT, _MOST_ENTRIES = 4000, 10_000_000
+_MOST_DIRECTIONS = 20  # of a change that structure is put off for
 _MOST_WORK = 50_000_000  # products in a covariance, beyond which structure is tried first
 _DIGITS, _WIDTH = (40, 160, 640), 1e-12
 
@@ -228,7 +229,8 @@ class View:
     def _by_structure(self) -> Bracket | None:
         """The mu of a view of which matrices take too long; None of any other."""
         rows, columns = len(self.rows), len(self.columns)
-        if rows**2 * columns <= _MOST_WORK:
+        directions = min(max(self.change.size, 1), _MOST_DIRECTIONS)  # structure takes them singly
+        if rows**2 * columns <= _MOST_WORK * directions:
             return None
         try:
             return enclose_mu(self.program, self.ids, self.change)

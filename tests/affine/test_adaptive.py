@@ -3,6 +3,7 @@
 import copy
 import math
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ BAND = [1.0, 0.5, 0.375] + [0.0] * 5
 @pytest.fixture(autouse=True)
 def few_runs(monkeypatch):
     """Compare each recursion with few plain runs: what they catch is seen in any of them."""
-    monkeypatch.setattr("dpaudit.affine.reading.RUNS", 10)
+    monkeypatch.setattr("dpaudit.affine.api.read_recursion", partial(read_recursion, runs=10))
 
 
 def learned(recursion, observers=None, **inputs):

@@ -6,11 +6,13 @@ what it saw, given its own inputs; outputs that it did not choose on certify an 
 """
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 
 import dpaudit
+from dpaudit.affine.reading import read_recursion
 from tests.affine import adaptive, oracle
 
 DELTA, CONFIDENCE = 1e-2, 0.999
@@ -217,7 +219,7 @@ def random_view(seed, **participation):
 
 @pytest.mark.parametrize("seed", range(100))
 def test_a_view_is_an_upper_one_where_arguments_do_not_follow_from_it(seed, monkeypatch):
-    monkeypatch.setattr("dpaudit.affine.reading.RUNS", 3)
+    monkeypatch.setattr("dpaudit.affine.api.read_recursion", partial(read_recursion, runs=3))
     view = random_view(seed)
     if lacks(seed, others_are_known=True):
         assert view.is_upper
