@@ -69,6 +69,7 @@ class Graph:
         roundings = self.roundings
         while (target[target] != target).any():
             factor, target = factor * factor[target], target[target]
+            require_plain(factor)
             roundings = 2 * roundings + 1
         rest = entries.where(~lone)
         numbers = rest.numbers * factor[rest.columns]

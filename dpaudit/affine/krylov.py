@@ -65,17 +65,20 @@ def enclose_mu(program: Program, seen: Ids, change: Change) -> Bracket:
     clamped = clamp(program, seen, changed)
     if clamped is None:
         return Bracket.exactly(math.inf)
-    return _Problem(clamped, _directions(clamped, changed, change)).bracket(change)
+    problem = _Problem(clamped, _directions(clamped, changed, change))
+    with np.errstate(over="ignore", invalid="ignore"):  # which no bound survives
+        return problem.bracket(change)
 
 
 def _directions(clamped: Clamped, changed: Ids, change: Change) -> Array:
     """Return the directions of a change on the inputs, shape ``(inputs, size)``."""
+    table = change.directions()
+    require_plain(np.abs(table).max(axis=1))  # each of these places changes
     found = np.zeros((len(clamped.inputs), change.size))
     if len(clamped.inputs):
         at = np.minimum(np.searchsorted(clamped.inputs, changed), len(clamped.inputs) - 1)
         matters = clamped.inputs[at] == changed
-        np.add.at(found, at[matters], change.directions()[matters])
-    require_plain(found[found != 0])
+        np.add.at(found, at[matters], table[matters])
     return found
 
 
@@ -106,7 +109,8 @@ class _Problem:
         duals = np.stack([self._solve(one) for one in self.moved.T], axis=1)
         normals = np.stack([self._normals(one) for one in duals.T], axis=1)
         found = _between(self._lower(duals), self._upper(normals), change)
-        if change.is_exact and found.width > max(WIDTH * found.upper, _NOTHING):
+        meets = not change.is_exact or found.width <= max(WIDTH * found.upper, _NOTHING)
+        if not (meets and math.isfinite(found.upper)):
             ends = f"{found.lower:.9g} and {found.upper:.9g}"
             raise Withheld(f"the ends that were found, {ends}, do not meet to {WIDTH:g} of mu")
         return found
@@ -219,10 +223,12 @@ def product(one: Enclosure, other: Enclosure) -> Enclosure:
 
 
 def _multiply(one: Array, other: Array) -> Array:
-    """Return ``X'Y``: sums of a chunk in doubles, sums of chunks exactly."""
+    """Return ``X'Y``: sums of a chunk in doubles, sums of chunks exactly; infinite if too large."""
     ends = range(0, len(one), _CHUNK)
     parts = [(one[a : a + _CHUNK].T @ other[a : a + _CHUNK]).ravel() for a in ends]
     table = np.array(parts or [np.zeros(one.shape[1] * other.shape[1])])
+    if not np.abs(table).sum() < math.inf:
+        return np.full((one.shape[1], other.shape[1]), math.inf)
     return np.array([math.fsum(column) for column in table.T]).reshape(one.shape[1], -1)
 
 
@@ -234,6 +240,8 @@ def _between(lower: Enclosure, upper: Enclosure, change: Change) -> Bracket:
     rounded = 8 * _UNIT * (np.abs(lower.middle) + np.abs(upper.middle))
     loose = np.linalg.norm(lower.error + upper.error + rounded)
     slack = float((max(apart, 0.0) / 2 + loose) * _SPARE)
+    if not (np.isfinite(middle).all() and math.isfinite(slack)):
+        raise Withheld("numbers leave the range of doubles")
     with precision(_DIGITS):
         return change.largest(
             arb_mat([[arb(one, slack) for one in row] for row in middle.tolist()])

@@ -261,6 +261,41 @@ def test_numbers_out_of_the_range_of_doubles_have_no_answer():
         clamp(found.program, found.ids, found.program.leaves("data"))
 
 
+@pytest.mark.usefixtures("large")
+@pytest.mark.parametrize("growth", [30.0, 1e4])
+def test_what_grows_out_of_all_bounds_has_no_answer(growth):
+    """Differences cancel what the bounds of rounding add up, or everything leaves the doubles."""
+
+    def grows(x, rng):
+        heard = []
+        for _ in range(60):
+            sent = x + rng.normal(size=3)
+            heard.append(sent[:1])
+            x = growth * (sent - np.roll(sent, 1)) + sent.mean()
+        return heard
+
+    found = view_of(grows, 3, Direction([0, 1, 0]))
+    with pytest.raises(ConvergenceError):
+        _ = found.mu
+    with pytest.raises(ConvergenceError):
+        _ = found.infinite
+
+
+def test_a_change_below_the_range_of_doubles_is_not_taken_for_none():
+    found = view_of(lambda x, rng: x + rng.normal(size=1), 1, Direction([Fraction(1, 10**400)]))
+    with pytest.raises(Withheld, match="too small"):
+        enclose(found)
+
+
+def test_products_of_factors_stay_in_the_range_of_doubles():
+    def dwindles(x, rng):
+        small = x * 1e-160 * 1e-160
+        return small * 1e150 * 1e150 + rng.normal(size=1)
+
+    with pytest.raises(Withheld, match="too small"):
+        enclose(view_of(dwindles, 1, L2Ball([0])))
+
+
 # --- at scale ------------------------------------------------------------------------------------
 
 
