@@ -244,11 +244,14 @@ _HUGE = 1e300
 
 
 def nearest(number: fmpq) -> float:
-    """Return the double that is nearest to a rational.
+    """Return the double that is nearest to a rational; infinite beyond all doubles.
 
     Examples
     --------
     >>> nearest(fmpq(1, 3))
     0.3333333333333333
     """
-    return float(Fraction(int(number.p), int(number.q)))
+    try:
+        return float(Fraction(int(number.p), int(number.q)))
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf

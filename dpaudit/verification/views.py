@@ -190,13 +190,18 @@ class Checking:
         self.reading = Reading(document, SECONDS)
         self.observers = self._observers()
         self.stands_for = dict(self._names())
-        self.changes = {one.name: one for one in map(self._change, self._objects("changes"))}
+        self.changes = dict[str, _Change]()
+        for one in self._objects("changes"):
+            change = self._change(one)
+            self.changes[change.name] = change
         self.output = self.reading.places(
             "output", document.instance.get("output"), self.reading.size
         )
         asked = {one for at in self.observers.values() for one in at} | set(self.output)
         self.program: Coordinates = self.reading.coordinates(sorted(asked - {NOTHING}))
         self.views = [self._view(one) for one in self._objects("views")]
+        if not self.views:
+            raise document.refused("instance.views", [], "at least one view")
         changed = sorted({place for one in self.changes.values() for place in one.at})
         self._changed = {place: n for n, place in enumerate(changed)}
         privates = [self.program.privates[place] for place in changed]
@@ -248,7 +253,7 @@ class Checking:
         return value
 
     def _change(self, one: dict[str, Any]) -> _Change:
-        name, kind = self._name("changes", one.get("name"), {}), one.get("kind")
+        name, kind = self._name("changes", one.get("name"), self.changes), one.get("kind")
         if kind not in _KINDS:
             raise self.document.refused(
                 "instance.changes", Shown(shorten(kind)), " or ".join(_KINDS)
@@ -291,7 +296,7 @@ class Checking:
         Undecided
             These digits do not tell.
         """
-        failures, said = list[str](), list[tuple[float, str]]()
+        failures, said = list(self._made_up()), list[tuple[float, str]]()
         for observer in dict.fromkeys(one[0] for one in self.views):
             gram, who = self._seen[observer].gram(), self._called(observer)
             for _, about, low, high in (one for one in self.views if one[0] == observer):
@@ -299,6 +304,11 @@ class Checking:
                 failures += _disagreements(f"{who} about {about}", (low, high), mu)
                 said.append((_size(mu), f"{who} about {about} has mu {_shown(mu)}"))
         return CheckedViews(tuple(failures), self._summary(said))
+
+    def _made_up(self) -> Iterator[str]:
+        document = self.document
+        for name in (*document.parameters, *document.quantities, *document.assumptions):
+            yield f"{shorten(name)}: is nothing that is recomputed"
 
     def _summary(self, said: Sequence[tuple[float, str]]) -> str:
         """Return the views, the largest of which comes first, and what changes."""

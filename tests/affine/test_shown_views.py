@@ -67,6 +67,7 @@ def test_the_picture_has_every_number_and_a_curve_for_each_mu(found, tmp_path):
     assert (tmp_path / "views.svg").read_text().startswith("<?xml")
 
 
+@pytest.mark.slow
 def test_a_picture_where_no_mu_is_finite():
     axes = dpaudit.views(lambda x, rng: x + 0.0 * rng.normal(), private=np.zeros(1)).figure()
     assert len(axes) == 1

@@ -6,6 +6,7 @@ with the verifier.
 
 import ast
 import copy
+import functools
 import itertools
 import json
 import math
@@ -70,6 +71,11 @@ def written(function, **given):
     """Return the certificate of a function of three numbers, as a file holds it."""
     made = certify_views(dpaudit.views(function, private=np.zeros(3), **given))
     return json.loads(json.dumps(made, allow_nan=False))
+
+
+@functools.cache
+def averaged():
+    return json.dumps(written(average))
 
 
 def judged(content, **reader):
@@ -327,13 +333,28 @@ def test_a_file_whose_numbers_are_moved_fails_or_is_true(function, change):
         ("views", [{"observer": "nobody", "about": "0", "lower": 0, "upper": 0}]),
         ("views", [{"observer": "server", "about": "0", "lower": True, "upper": 0}]),
         ("output", None),
+        ("views", []),
+        ("changes", 2 * [{"name": "0", "kind": "l2", "at": [0], "by": [1]}]),
     ],
 )
 def test_what_is_no_program_is_refused(part, value):
-    content = written(average)
+    content = json.loads(averaged())
     content["instance"][part] = value
     with pytest.raises(DataError):
         judged(content)
+
+
+@pytest.mark.parametrize("part", ["parameters", "quantities"])
+def test_what_nobody_recomputes_does_not_stand(part):
+    content = json.loads(averaged())
+    content[part]["epsilon"] = 0.1
+    assert judged(content).failures == ("'epsilon': is nothing that is recomputed",)
+
+
+def test_a_number_beyond_doubles_is_no_accident():
+    content = written(average, about={"first": 0})
+    content["instance"]["changes"][0]["by"] = [f"{10**400}/1"]
+    assert judged(content).failures
 
 
 # --- the reader's own code ------------------------------------------------------------------------
@@ -353,7 +374,7 @@ def squared(x, rng):
 
 
 def test_the_code_of_the_reader_is_compared():
-    content = written(average)
+    content = json.loads(averaged())
     found = judged(content, mechanism=average)
     assert (found.failures, found.reservations, found.claim) == ((), (), "average")
     assert found.on_the_claim == "proved"
@@ -363,7 +384,7 @@ def test_the_code_of_the_reader_is_compared():
 
 
 def test_whose_numbers_an_observer_sees_is_no_choice_of_the_file():
-    content = written(average)
+    content = json.loads(averaged())
     first, second = content["instance"]["observers"][:2]
     first["at"], second["at"] = second["at"], first["at"]
     for view in content["instance"]["views"]:
@@ -387,7 +408,7 @@ def test_what_only_the_file_says_is_reserved():
 
 
 def test_the_shape_of_a_file_makes_no_large_array():
-    content = written(average)
+    content = json.loads(averaged())
     content["instance"]["private"] = {"array": [10**6, 10**6]}
     with pytest.raises(DpauditError, match=r"instance\.private"):
         judged(content, mechanism=average)
