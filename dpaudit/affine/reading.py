@@ -373,11 +373,15 @@ def _compare(
 def _is_drowned_by_offsets(traced: _Traced, runs: list[_PlainRun]) -> bool:
     """Return whether a public number is so large that rounding takes what is added to it."""
     ids = np.concatenate([_NONE, *(one.ids.ravel() for one in forms_in(traced.seen))])
-    noise = np.stack([one.noise for one in runs], axis=1)
-    outputs = np.stack([one.output for one in runs], axis=1)
-    data = np.zeros((len(runs[0].data), len(runs)))
-    usual = np.median(traced.program.values(SIZES, ids, data, np.abs(noise)), axis=1)
-    least = np.abs(outputs).min(axis=1, initial=np.inf)
+    data, noise, outputs = (
+        np.stack([getattr(one, name) for one in runs], axis=1)
+        for name in ("data", "noise", "output")
+    )
+    usual = np.median(traced.program.values(SIZES, ids, 0 * data, np.abs(noise)), axis=1)
+    with np.errstate(all="ignore"):
+        offsets = np.abs(outputs - traced.program.values(DOUBLES, ids, data, noise))
+        moved = traced.program.values(SIZES, ids, np.abs(data), np.abs(noise))
+        least = (offsets - _ROUNDING * (moved + np.abs(outputs))).min(axis=1, initial=np.inf)
     return bool((least > _MOST_OFFSET * usual)[usual > 0].any())
 
 
