@@ -18,13 +18,14 @@ from dpaudit.accounting.events import GaussianRelease
 from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.affine.certificate import certify_views, named_observers
 from dpaudit.affine.changes import Box, Change, Direction, L1Ball, L2Ball
-from dpaudit.affine.form import Form
+from dpaudit.affine.comparison import Function
+from dpaudit.affine.form import Form, ids_of
 from dpaudit.affine.inputs import AdaptiveInputs
 from dpaudit.affine.knowledge import AdaptiveView
 from dpaudit.affine.messages import items_of, parts_of
-from dpaudit.affine.observers import Seen, find_observers
+from dpaudit.affine.observers import Seen, find_observers, functions_among
 from dpaudit.affine.program import Ids
-from dpaudit.affine.reading import Function, Recursion, ids_of, read_recursion
+from dpaudit.affine.reading import Recursion, read_recursion
 from dpaudit.affine.report import Finding, ViewsReport
 from dpaudit.affine.rounds import Rounds
 from dpaudit.affine.view import View, delta_of, epsilon_of
@@ -240,7 +241,8 @@ def views(
 
     Notes
     -----
-    Formal guarantee: for the changes that are named, each view is exactly Gaussian DP with its mu.
+    Formal guarantee: for the changes that are named, each view is exactly Gaussian DP with its mu;
+    of adaptive inputs, an upper view or a bracket is Gaussian DP with its upper end.
 
     Examples
     --------
@@ -255,12 +257,19 @@ def views(
     for given, default in (("about", None), ("radius", 1.0), ("norm", "l2")):
         if change is not None and beside[given] != default:
             raise InvalidArgument(given, beside[given], "nothing beside change, which says it all")
-    recursion = read_recursion(function, private, seed=seed)
+    looks = functions_among(observers)
+    recursion = read_recursion(function, private, seed=seed, looks=looks)
     if change is not None:
         changes: dict[str, Change] = {"change": _direction(recursion, change)}
     else:
         ball = _BALLS[norm]
         parts = _parts(recursion.private, about)
+        if (radius, norm) != (1.0, "l2") and any(
+            isinstance(one, AdaptiveInputs) for _, one in parts
+        ):
+            raise InvalidArgument(
+                "radius", radius, "none beside adaptive inputs, nor a norm: they say"
+            )
         if len({name for name, _ in parts}) < len(parts):
             raise InvalidArgument(
                 "about", [name for name, _ in parts], "names that differ as texts"
@@ -271,20 +280,21 @@ def views(
             else ball(_places(recursion, name, part), radius)
             for name, part in parts
         }
-    seen = find_observers(recursion.output, observers)
+    seen = find_observers(recursion.output, observers, recursion.looks)
     name = str(getattr(function, "__name__", type(function).__name__))
     return Views(recursion, seen, changes, name, named_observers(observers, seen))
 
 
 def _direction(recursion: Recursion, change: Any) -> Change:
     """Return a change of the shapes of the private data."""
+    if recursion.calls:
+        given = Shown(type(change).__name__)
+        raise InvalidArgument("change", given, "none beside adaptive inputs: name whose data")
     if isinstance(change, Change):
         count, places = len(recursion.program.leaves("data")), change.places()
         if len(places) and not 0 <= int(places.min()) <= int(places.max()) < count:
             raise InvalidArgument("change", places.tolist(), f"places of {count} private numbers")
         return change
-    if recursion.calls:
-        raise InvalidArgument("change", change, "none beside adaptive inputs: name whose data")
     return Direction(list(_numbers_like(recursion.private, change)))
 
 

@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit.affine.changes import Box, Change, Direction, L1Ball, L2Ball
-from dpaudit.affine.form import Form
+from dpaudit.affine.form import Form, forms_in
 from dpaudit.affine.kinds import Matrix
 from dpaudit.affine.program import Block, Ids, Program, Term
-from dpaudit.affine.reading import forms_in
 from dpaudit.formats import stamped
 from dpaudit.refutation.certificate import FORMAT, VERSION
 

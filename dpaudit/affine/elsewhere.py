@@ -13,11 +13,11 @@ import numpy as np
 from dpaudit._references import load_reference
 from dpaudit.affine.api import places_of_parts, views
 from dpaudit.affine.certificate import certify_views, zeros_of
-from dpaudit.affine.form import NotAffine
+from dpaudit.affine.form import NotAffine, forms_in
 from dpaudit.affine.kinds import DOUBLES
 from dpaudit.affine.observers import find_observers
 from dpaudit.affine.program import Ids, Program
-from dpaudit.affine.reading import forms_in, read_recursion
+from dpaudit.affine.reading import read_recursion
 from dpaudit.affine.report import ViewsReport
 from dpaudit.execution.pool import Crew
 from dpaudit.laws.isolated import Isolation, named

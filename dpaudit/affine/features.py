@@ -41,11 +41,12 @@ from scipy.special import ndtr
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.accounting.pairs.composition import Bracket
+from dpaudit.affine.comparison import Function
 from dpaudit.affine.kinds import Balls, Exact, Residues, independent_rows
 from dpaudit.affine.observation import distance_from_one, midpoints, observe
-from dpaudit.affine.observers import Seen, find_observers
+from dpaudit.affine.observers import Seen, find_observers, functions_among
 from dpaudit.affine.program import Ids, Program
-from dpaudit.affine.reading import Function, read_noise
+from dpaudit.affine.reading import read_noise
 from dpaudit.errors import ConvergenceError, InvalidArgument, Shown
 from dpaudit.reals import precision
 
@@ -235,8 +236,9 @@ def view_pairs(
     >>> round(seen["output"].delta(0.0).upper, 3)
     0.39
     """
-    here, there = (read_noise(function, data, seed=seed) for data in pair)
-    seen, other = (find_observers(one.output, observers) for one in (here, there))
+    looks = functions_among(observers)
+    here, there = (read_noise(function, data, seed=seed, looks=looks) for data in pair)
+    seen, other = (find_observers(one.output, observers, one.looks) for one in (here, there))
     if seen.keys() != other.keys():
         given = Shown(f"outputs for {sorted(other)} of the second dataset")
         raise InvalidArgument("pair", given, f"for {sorted(seen)}, as of the first")

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
+from dpaudit.affine.messages import is_constant, is_number, parts_of
 from dpaudit.affine.program import NOWHERE, Ids, Program
-from dpaudit.errors import DpauditError
+from dpaudit.errors import DpauditError, InvalidArgument, Shown
 from dpaudit.freezing import tracked
 
 _EXACT = 2**53  # whole numbers up to here are doubles
@@ -374,3 +375,30 @@ _OF_PUBLIC = frozenset(  # none of them returns memory of the array
 
 def _is_plain(value: Any) -> bool:
     return isinstance(value, Form) and value.is_public
+
+
+NOT_READ = "a {}, which nobody looks into: return arrays, numbers, lists or dictionaries of them"
+
+
+def forms_in(value: Any) -> list[Form]:
+    """Return the forms of an output, in order."""
+    return [one for one in parts_of(value) if isinstance(one, Form)]
+
+
+def ids_of(value: Any) -> Ids:
+    """Return the coordinates of all forms of an output, those that hold data or noise.
+
+    Raises
+    ------
+    InvalidArgument
+        It holds something that is neither numbers nor text, which nobody looks into.
+    """
+    for one in parts_of(value):
+        if not isinstance(one, Form) and not is_number(one) and not is_constant(one):
+            shown = Shown(NOT_READ.format(type(one).__name__))
+            raise InvalidArgument("observers", shown, "what a function returns, or parts of it")
+    every: Ids = np.concatenate([NO_IDS, *(one.ids.ravel() for one in forms_in(value))])
+    return np.asarray(every[every != NOWHERE])
+
+
+NO_IDS: Ids = np.zeros(0, dtype=np.int64)

@@ -58,11 +58,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit.accounting.pairs.composition import Bracket
+from dpaudit.affine.form import ids_of
 from dpaudit.affine.inputs import InputCall
 from dpaudit.affine.kinds import Exact, Rationals, Residues
 from dpaudit.affine.observation import ENOUGH, PRIMES
 from dpaudit.affine.program import NOWHERE, Block, Ids, Program
-from dpaudit.affine.reading import ids_of
 from dpaudit.affine.view import MOST_EXACT, Proof, View
 
 Known = NDArray[np.bool_]

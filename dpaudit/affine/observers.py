@@ -20,16 +20,20 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.affine.messages import Message, items_of, name_of, parts_of
+from dpaudit.affine.form import ids_of
+from dpaudit.affine.messages import Message, items_of, name_of
 from dpaudit.affine.program import Ids
-from dpaudit.affine.reading import ids_of
 from dpaudit.errors import InvalidArgument
 
 Seen = str | int | list[Any] | tuple[Any, ...] | Callable[[Any], Any]
 EAVESDROPPER, EVERYTHING, OUTPUT = "eavesdropper", "everything", "output"
 
 
-def find_observers(output: Any, given: Mapping[Any, Seen] | None = None) -> dict[str, Ids]:
+def find_observers(
+    output: Any,
+    given: Mapping[Any, Seen] | None = None,
+    looked: Mapping[str, Any] | None = None,
+) -> dict[str, Ids]:
     """Return the coordinates that each observer sees.
 
     Parameters
@@ -38,11 +42,21 @@ def find_observers(output: Any, given: Mapping[Any, Seen] | None = None) -> dict
         What a function returned, with forms for numbers.
     given
         Names and what they see; None for those of the table above.
+    looked
+        What those of them that are functions return of this output.
     """
-    known = _known(output)
+    known, found = _known(output), looked or {}
     if given is None:
         return known
-    return _named((name, _seen(output, known, seen)) for name, seen in given.items())
+    return _named(
+        (name, ids_of(found[str(name)]) if callable(seen) else _seen(known, seen))
+        for name, seen in given.items()
+    )
+
+
+def functions_among(given: Mapping[Any, Seen] | None) -> dict[str, Callable[[Any], Any]]:
+    """Return the observers that are functions of the output, by name."""
+    return {str(name): seen for name, seen in (given or {}).items() if callable(seen)}
 
 
 def _named(observers: Iterable[tuple[Any, Ids]]) -> dict[str, Ids]:
@@ -76,9 +90,7 @@ def _participants(output: Any, messages: list[Message]) -> dict[str, Ids]:
     return {name: found[name] for name in ordered} | {EAVESDROPPER: read} | more
 
 
-def _seen(output: Any, known: Mapping[str, Ids], seen: Seen) -> Ids:
-    if callable(seen):
-        return _ids_of_part(seen(output))
+def _seen(known: Mapping[str, Ids], seen: Seen) -> Ids:
     parts = seen if isinstance(seen, list | tuple) else [seen]
     unknown = [one for one in parts if str(one) not in known]
     if unknown:
@@ -88,12 +100,6 @@ def _seen(output: Any, known: Mapping[str, Ids], seen: Seen) -> Ids:
 
 
 _NOTHING = np.zeros(0, dtype=np.int64)
-
-
-def _ids_of_part(part: Any) -> Ids:
-    if any(one is None for one in parts_of(part)):
-        raise InvalidArgument("observers", None, "a function that returns parts of the output")
-    return ids_of(part)
 
 
 def messages_in(output: Any) -> Iterator[Message]:

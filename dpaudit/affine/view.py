@@ -86,7 +86,8 @@ class View:
     Examples
     --------
     >>> from dpaudit.affine.changes import Direction
-    >>> from dpaudit.affine.reading import ids_of, read_recursion
+    >>> from dpaudit.affine.form import ids_of
+    >>> from dpaudit.affine.reading import read_recursion
     >>> found = read_recursion(lambda x, rng: x + rng.normal(scale=2.0), 0.0)
     >>> View(found.program, ids_of(found.output), Direction([1])).mu
     Bracket(lower=0.5, upper=0.5)

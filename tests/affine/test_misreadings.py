@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from dpaudit.affine.changes import Direction
+from dpaudit.affine.form import forms_in
 from dpaudit.affine.kinds import DOUBLES
-from dpaudit.affine.reading import forms_in, read_recursion
+from dpaudit.affine.reading import read_recursion
 from dpaudit.affine.view import View
 from tests.affine import oracle
 

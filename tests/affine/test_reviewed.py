@@ -83,3 +83,32 @@ def test_a_participant_that_is_a_number_has_a_guarantee():
     assert found.guarantee(1).mu == 1.0
     with pytest.raises(InvalidArgument, match="view"):
         found.guarantee("nobody")
+
+
+def test_an_observer_changes_nothing_that_others_see():
+    def release(x, rng):
+        return {"a": x + rng.normal(size=2)}
+
+    def overwrite(output):
+        output["a"][:] = 0.0
+        return output["a"]
+
+    observers = {"first": overwrite, "second": lambda output: output["a"]}
+    found = dpaudit.views(release, private=np.zeros(2), observers=observers)
+    assert [found.mu(name, 0).upper for name in observers] == [0.0, 1.0]
+
+
+def test_what_an_observer_makes_of_the_output_is_compared():
+    def release(x, rng):
+        return x + rng.normal(size=2)
+
+    def look(output):
+        return output if type(output) is not np.ndarray else output * np.array([0.5, 2.0])
+
+    with pytest.raises(NotAffine, match="asks for types"):
+        dpaudit.views(release, private=np.zeros(2), observers={"one": look})
+
+
+def test_an_observer_that_fails_is_named():
+    with pytest.raises(InvalidArgument, match="nosy, which raises KeyError"):
+        dpaudit.views(lambda x, rng: {}, private=0.0, observers={"nosy": lambda out: out["b"]})

@@ -12,9 +12,10 @@ import dpaudit
 from dpaudit.affine import krylov, view
 from dpaudit.affine.changes import Box, Direction, L1Ball, L2Ball
 from dpaudit.affine.clamped import clamp
+from dpaudit.affine.form import ids_of
 from dpaudit.affine.graph import Withheld
 from dpaudit.affine.krylov import enclose_mu
-from dpaudit.affine.reading import ids_of, read_recursion
+from dpaudit.affine.reading import read_recursion
 from dpaudit.affine.view import View
 from dpaudit.errors import ConvergenceError
 

@@ -1,0 +1,225 @@
+"""Whether a function does to plain numbers what it did to forms.
+
+Of each run with other draws and other private data, small and large, every number that is returned
+has to be that of the program within the rounding of its summands.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from dpaudit.affine.covariance import read_parameters
+from dpaudit.affine.form import NO_IDS, Form, Tracing, forms_in
+from dpaudit.affine.inputs import AdaptiveInputs, InputCall, PlainCall, PlainSource, numbers_in
+from dpaudit.affine.kinds import DOUBLES, SIZES
+from dpaudit.affine.messages import map_parts, outline
+from dpaudit.affine.program import Program
+from dpaudit.freezing import primitives, recorder
+from dpaudit.freezing.tracked import Call
+
+Function = Callable[[Any, Any], Any]
+Look = Callable[[Any], Any]
+CORRELATED = "multivariate_normal"
+_ENOUGH = 20_000_000  # coordinates of all runs that are compared, beyond which there are fewer
+_FEWEST, _TOLERANCE, _ROUNDING = 3, 1e-9, 1e-12
+_MOST_OFFSET = 1e9  # times what data and noise usually come to: beyond it, digits of these are lost
+_DECADES = (-2, 1), (1, 4), (4, 9)  # of private data, in turn
+
+
+class _PlainState(recorder.State):
+    """A run on plain numbers whose draws are remembered."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.drawn = list[NDArray[np.float64]]()
+
+    def form(self, call: Call, location: Any, scale: Any) -> Any:
+        """Return what a call draws, as numbers."""
+        draw = np.asarray(recorder.frozen(self, call.kind, call.shape, call.key), dtype=float)
+        self.drawn.append(draw.ravel())
+        value = np.asarray(location + scale * draw, dtype=float)
+        return value if value.ndim else float(value)
+
+    def form_other(self, call: Call, draw: Any, given: dict[str, Any]) -> Any:
+        """Return noise of a covariance by the normals that forms have too."""
+        if call.kind != CORRELATED:
+            return super().form_other(call, draw, given)
+        noise = read_parameters(given)
+        normals = np.asarray(recorder.frozen(self, "normal", noise.shape, call.key), dtype=float)
+        self.drawn.append(normals.ravel())
+        return noise.of(normals)
+
+
+@dataclass(frozen=True)
+class Traced:
+    """What runs are compared with."""
+
+    tracing: Tracing
+    output: Any
+    calls: tuple[InputCall, ...]
+    looks: Mapping[str, Look]
+    looked: Mapping[str, Any]
+
+    @property
+    def program(self) -> Program:
+        """What was formed."""
+        return self.tracing.program
+
+    @property
+    def rounds(self) -> list[tuple[int, int]]:
+        """Part and round of each adaptive input."""
+        return [(one.part, one.step) for one in self.calls]
+
+    @property
+    def seen(self) -> Any:
+        """All whose numbers are compared: outputs, and what inputs may depend on."""
+        return [self.output, [one.arguments for one in self.calls], self.looked]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How many runs were alike, and what was not."""
+
+    runs: int
+    reason: str | None = None
+
+
+_UNLIKE = "it does something else to plain arrays than to forms: it asks for types, or keeps state"
+_DROWNED = (
+    "it adds a number to noise that is 10^9 times as large, so that digits of the noise are lost"
+)
+_OTHERWISE = "it returns something else, or texts or numbers of another shape, from other numbers"
+
+
+def compare_runs(
+    function: Function, traced: Traced, private: Any, seed: int, most: int
+) -> Comparison:
+    """Return whether runs on plain numbers, so many at most, return what was traced."""
+    rng = np.random.Generator(np.random.PCG64(seed))
+    count = int(np.clip(_ENOUGH // max(traced.program.size, 1), _FEWEST, max(most, _FEWEST)))
+    runs, once = list[_PlainRun](), _run_plainly if traced.tracing.unit is None else _run_with_data
+    normals, numbers = (len(traced.program.leaves(kind)) for kind in ("noise", "data"))
+    expected = outline(traced.seen)
+    while len(runs) < count:
+        decades = _DECADES[len(runs) % len(_DECADES)]
+        run = once(function, private, rng, decades, traced.looks)
+        if run is None:
+            return Comparison(count, "it fails on plain arrays")
+        if len(run.noise) != normals:
+            return Comparison(count, "it draws another number of normals on plain arrays")
+        if run.rounds != traced.rounds or len(run.data) != numbers:
+            return Comparison(count, "it asks for other inputs on plain arrays")
+        if run.outline != expected:
+            return Comparison(count, _OTHERWISE)
+        runs.append(run)
+    if _is_drowned_by_offsets(traced, runs):
+        return Comparison(count, _DROWNED)
+    return Comparison(count, None if _are_alike(traced, runs) else _UNLIKE)
+
+
+def _is_drowned_by_offsets(traced: Traced, runs: list[_PlainRun]) -> bool:
+    """Return whether a public number is so large that rounding takes what is added to it."""
+    ids = np.concatenate([NO_IDS, *(one.ids.ravel() for one in forms_in(traced.seen))])
+    data, noise, outputs = (
+        np.stack([getattr(one, name) for one in runs], axis=1)
+        for name in ("data", "noise", "output")
+    )
+    usual = np.median(traced.program.values(SIZES, ids, 0 * data, np.abs(noise)), axis=1)
+    with np.errstate(all="ignore"):
+        offsets = np.abs(outputs - traced.program.values(DOUBLES, ids, data, noise))
+        moved = traced.program.values(SIZES, ids, np.abs(data), np.abs(noise))
+        least = (offsets - _ROUNDING * (moved + np.abs(outputs))).min(axis=1, initial=np.inf)
+    return bool((least > _MOST_OFFSET * usual)[usual > 0].any())
+
+
+def _are_alike(traced: Traced, runs: list[_PlainRun]) -> bool:
+    """Return whether all outputs are those of the forms; offsets are any, unless they count.
+
+    Each number of each run within rounding of the summands that it is made of, so that no large
+    number hides what becomes of a small one.
+    """
+    ids = np.concatenate([NO_IDS, *(one.ids.ravel() for one in forms_in(traced.seen))])
+    if any(one.output.shape != ids.shape for one in runs):
+        return False
+    data, noise, outputs = (
+        np.stack([getattr(one, name) for one in runs], axis=1)
+        for name in ("data", "noise", "output")
+    )
+    with np.errstate(all="ignore"):
+        offsets = outputs - traced.program.values(DOUBLES, ids, data, noise)
+        summands = traced.program.values(SIZES, ids, np.abs(data), np.abs(noise))
+        apart = np.abs(offsets - (offsets[:, :1] if traced.tracing.unit is None else 0.0))
+        rounding = _ROUNDING * (np.abs(outputs) + np.abs(outputs[:, :1]))
+        enough = apart <= _TOLERANCE * (summands + summands[:, :1]) + rounding
+    return bool(np.isfinite(outputs).all() and np.isfinite(summands).all() and enough.all())
+
+
+@dataclass(frozen=True)
+class _PlainRun:
+    """A run on plain numbers: private data with inputs, draws, and all that is compared, in rows.
+
+    ``rounds`` are part and round of each adaptive input, ``outline`` what it returns and asks.
+    """
+
+    data: NDArray[np.float64]
+    noise: NDArray[np.float64]
+    output: NDArray[np.float64]
+    rounds: list[tuple[int, int]]
+    outline: Any
+
+
+def _run_plainly(
+    function: Function,
+    private: Any,
+    rng: Generator,
+    decades: tuple[int, int],
+    looks: Mapping[str, Look],
+) -> _PlainRun | None:
+    """Return a run on plain numbers of other private data, of a size; None if it fails."""
+    spread = 10.0 ** rng.uniform(*decades), int(rng.integers(2**31))
+    scale, parts, calls = spread[0], itertools.count(), list[PlainCall]()
+
+    def drawn(value: Any) -> Any:
+        if isinstance(value, AdaptiveInputs):
+            return value.with_source(PlainSource(value, next(parts), spread, calls))
+        found = scale * rng.standard_normal(np.shape(value))
+        return found if np.ndim(found) else float(found)
+
+    given = map_parts(private, drawn)
+    state = _PlainState(int(rng.integers(2**62)))
+    run = recorder.record(state, function, given, primitives.generator())
+    if run.error is not None:
+        return None
+    looked = {name: look(copy_of(run.value)) for name, look in looks.items()}
+    seen = [run.value, [one.arguments for one in calls], looked]
+    data = numbers_in([given, [one.value for one in calls]])
+    rounds = [(one.part, one.step) for one in calls]
+    return _PlainRun(data, numbers_in(state.drawn), numbers_in(seen), rounds, outline(seen))
+
+
+def _run_with_data(
+    function: Function,
+    private: Any,
+    rng: Generator,
+    decades: tuple[int, int],
+    looks: Mapping[str, Look],
+) -> _PlainRun | None:
+    """Return a run on these data and other noise; None if it fails."""
+    state = _PlainState(int(rng.integers(2**62)))
+    run = recorder.record(state, function, copy_of(private), primitives.generator())
+    if run.error is not None:
+        return None
+    seen = [run.value, [], {name: look(copy_of(run.value)) for name, look in looks.items()}]
+    return _PlainRun(np.ones(1), numbers_in(state.drawn), numbers_in(seen), [], outline(seen))
+
+
+def copy_of(data: Any) -> Any:
+    """Return a nested value whose arrays have memory of their own."""
+    return map_parts(data, lambda one: one.copy() if isinstance(one, np.ndarray | Form) else one)
