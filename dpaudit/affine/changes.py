@@ -177,8 +177,7 @@ class L2Ball(_Ball):
 
     def largest(self, gram: arb_mat) -> Bracket:
         """Return ``radius sqrt(largest eigenvalue)``."""
-        middle = unpacked(gram).astype(np.float64)
-        _, vectors = np.linalg.eigh((middle + middle.T) / 2)
+        vectors = _eigenvectors(gram)
         basis = arb_mat(vectors.tolist())
         turned = unpacked(basis.inv() * gram * basis)
         discs = [row[n] + _others(row, n) for n, row in enumerate(turned)]
@@ -281,6 +280,13 @@ def exact_number(name: str, value: Any) -> Fraction:
 
 def _largest(values: Iterable[arb]) -> arb:
     return reduce(lambda one, other: one.max(other), values)
+
+
+def _eigenvectors(gram: arb_mat) -> NDArray[np.float64]:
+    """Return what is near eigenvectors, as columns, the last one of the largest eigenvalue."""
+    size = _largest(abs(gram[n, n]) for n in range(gram.nrows())).upper()
+    middle = unpacked(gram * (1 / size) if size > 0 else gram).astype(np.float64)
+    return np.asarray(np.linalg.eigh((middle + middle.T) / 2)[1])
 
 
 def _others(row: NDArray[Any], at: int) -> arb:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit.affine.form import Form
+from dpaudit.affine.precise import factor_covariance
 
 _PARAMETERS = ("mean", "cov", "size")
 _CLOSE, _LEAST = 1e-9, 1e-10  # relative to the largest entry, and to the largest eigenvalue
@@ -23,18 +24,19 @@ class Correlated:
     mean
         An array of d numbers, or a form.
     factor
-        A lower triangular F with ``F F' = covariance``, shape ``(d, d)``.
+        A lower triangular F with ``F F' = covariance``, shape ``(d, d)``: fractions or doubles.
     shape
         Of the normals, whose last axis has d.
     """
 
     mean: Any
-    factor: NDArray[np.float64]
+    factor: NDArray[Any]
     shape: tuple[int, ...]
 
     def of(self, normals: Any) -> Any:
         """Return the draws that normals lead to."""
-        return normals @ self.factor.T + self.mean
+        factor = self.factor if isinstance(normals, Form) else self.factor.astype(float)
+        return normals @ factor.T + self.mean
 
 
 def read_parameters(given: dict[str, Any]) -> Correlated:
@@ -64,7 +66,7 @@ def read_parameters(given: dict[str, Any]) -> Correlated:
     return Correlated(where, factor, (*rows, len(factor)))
 
 
-def _factor(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+def _factor(covariance: NDArray[np.float64]) -> NDArray[Any]:
     if covariance.ndim != 2 or len(covariance) != len(covariance.T):
         raise ValueError("the covariance of noise is no square matrix")
     if np.abs(covariance - covariance.T).max() > _CLOSE * np.abs(covariance).max():
@@ -72,4 +74,4 @@ def _factor(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
     values = np.linalg.eigvalsh(covariance)
     if not values[0] > _LEAST * values[-1]:
         raise ValueError("the covariance of noise has no full rank: draw its normals one by one")
-    return np.asarray(np.linalg.cholesky(covariance))
+    return factor_covariance(covariance)

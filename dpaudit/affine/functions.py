@@ -23,6 +23,7 @@ from dpaudit.affine.form import (
     holds_form,
 )
 from dpaudit.affine.operations import contract, densely, is_double, operate
+from dpaudit.affine.precise import invert
 from dpaudit.affine.program import NOWHERE, Ids
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -343,7 +344,7 @@ def _convolve(tracing: Tracing, one: Any, other: Any, mode: str = "full") -> Any
 def _solve(tracing: Tracing, matrix: Any, form: Any) -> Any:
     if isinstance(matrix, Form):
         matrix = matrix.plain("a matrix is inverted that data or noise decide")
-    return np.linalg.inv(matrix) @ tracing.form_of(form)
+    return invert(np.array(matrix, dtype=float)) @ tracing.form_of(form)
 
 
 # --- the rest --------------------------------------------------------------------------------

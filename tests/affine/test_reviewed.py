@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -112,3 +113,39 @@ def test_what_an_observer_makes_of_the_output_is_compared():
 def test_an_observer_that_fails_is_named():
     with pytest.raises(InvalidArgument, match="nosy, which raises KeyError"):
         dpaudit.views(lambda x, rng: {}, private=0.0, observers={"nosy": lambda out: out["b"]})
+
+
+def ill_conditioned(size, condition):
+    rng = np.random.default_rng(size)
+    basis = np.linalg.qr(rng.normal(size=(size, size)))[0]
+    found = basis @ np.diag(np.geomspace(1, 1 / condition, size)) @ basis.T
+    return (found + found.T) / 2
+
+
+@pytest.mark.parametrize(("size", "condition"), [(3, 1e8), (4, 5e9), (12, 1e7)])
+def test_ill_conditioned_solutions_are_those_of_sixty_digits(size, condition):
+    matrix = ill_conditioned(size, condition)
+
+    def correlate(x, rng):
+        return x + rng.multivariate_normal(np.zeros(size), matrix)
+
+    def solve(x, rng):
+        return np.linalg.solve(matrix, x) + rng.normal(size=size)
+
+    with mpmath.workdps(60):
+        inverse = mpmath.matrix(matrix.tolist()) ** -1
+        known = mpmath.sqrt(inverse[0, 0]), mpmath.norm(inverse[:, 0], 2)
+        for function, mu in zip((correlate, solve), known, strict=True):
+            ends = dpaudit.views(function, private=np.zeros(size)).mu("output", 0)
+            assert ends.lower <= mu <= ends.upper
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1e-100, 1e100])
+def test_a_ball_of_any_size_is_enclosed(scale):
+    def release(x, rng):
+        return x + rng.normal(scale=scale, size=2)
+
+    mu = dpaudit.views(release, private=np.zeros(2), about={"x": slice(None)}).mu("output")
+    assert mu.lower <= 1 / scale * (1 + 1e-15)
+    assert mu.upper >= 1 / scale * (1 - 1e-15)
+    assert mu.width <= 1e-12 * mu.upper
