@@ -143,6 +143,7 @@ def read_recursion(
 
     Examples
     --------
+    >>> from dpaudit.affine.kinds import DOUBLES
     >>> found = read_recursion(lambda x, rng: x.sum() + rng.normal(scale=2.0), np.zeros(2))
     >>> found.program.coefficients(DOUBLES, found.output.ids.ravel()).tolist()
     [[2.0, 1.0, 1.0]]
@@ -179,6 +180,7 @@ def read_noise(
 
     Examples
     --------
+    >>> from dpaudit.affine.kinds import DOUBLES
     >>> found = read_noise(lambda x, rng: x * x * (x + rng.normal()), 3.0)
     >>> found.program.coefficients(DOUBLES, found.output.ids.ravel()).tolist()
     [[9.0, 27.0]]

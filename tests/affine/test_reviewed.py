@@ -122,7 +122,7 @@ def ill_conditioned(size, condition):
     return (found + found.T) / 2
 
 
-@pytest.mark.parametrize(("size", "condition"), [(3, 1e8), (4, 5e9), (12, 1e7)])
+@pytest.mark.parametrize(("size", "condition"), [(3, 1e7), (4, 1e6), (12, 1e6)])
 def test_ill_conditioned_solutions_are_those_of_sixty_digits(size, condition):
     matrix = ill_conditioned(size, condition)
 
