@@ -17,6 +17,7 @@ import dpaudit.affine.view as viewing
 from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.affine.certificate import _change, _Written, certify_views
 from dpaudit.affine.changes import Box, Direction, L1Ball, L2Ball, root_between
+from dpaudit.affine.form import NotAffine
 from dpaudit.affine.inputs import AdaptiveInputs
 from dpaudit.affine.kinds import Rationals, ranks
 from dpaudit.affine.krylov import _between, _Problem, enclose_mu, product
@@ -143,6 +144,32 @@ def test_whole_numbers_beyond_doubles_are_exact():
     assert is_near(mu_of(send), 1.0)
 
 
+def test_noise_of_a_covariance_has_it():
+    def send(x, rng):
+        return x + rng.multivariate_normal([0.0, 0.0], [[4.0, 2.0], [2.0, 3.0]])
+
+    for change, square in (([1, 0], 3 / 8), ([0, 1], 4 / 8)):  # the inverse: [[3, -2], [-2, 4]] / 8
+        found = mu_of(send, PAIR, Direction(change))
+        assert found.upper == pytest.approx(math.sqrt(square), rel=1e-12)
+
+
+FINE = 1 + np.longdouble(2) ** -60
+
+
+@pytest.mark.skipif(float(FINE) == FINE, reason="no more digits than doubles have")
+def test_factors_of_more_digits_are_refused():
+    with pytest.raises(NotAffine, match="no double"):
+        read_recursion(lambda x, rng: np.array([FINE]) * x + rng.normal(), 0.0)
+
+
+def test_a_millionth_that_plain_numbers_add_is_seen():
+    def send(x, rng):
+        return x * (1 + 1e-6 * isinstance(x, float)) + rng.normal()
+
+    with pytest.raises(NotAffine, match="something else"):
+        read_recursion(send, 0.0, runs=FEW)
+
+
 def test_a_dot_of_a_stack_is_over_its_last_axis_but_one():
     left = np.array([[1.0, 2.0], [3.0, 4.0]])
 
@@ -263,6 +290,14 @@ def test_one_participation_may_be_the_last():
     assert is_near(dpaudit.views(train, private=patterns).worst, 3 * math.sqrt(5))
 
 
+def test_no_round_is_asked_for_twice():
+    def train(inputs, rng):
+        return [inputs.at(one) + rng.normal(size=1) for one in (0, 1, 1)]
+
+    with pytest.raises(NotAffine, match="asked for twice"):
+        dpaudit.views(train, private=AdaptiveInputs(steps=2))
+
+
 def rounds_of(steps, dimension):
     inputs = AdaptiveInputs(steps=steps, dimension=dimension, participation="cyclic")
     places = np.arange(steps * dimension).reshape(steps, dimension)
@@ -317,9 +352,9 @@ def test_a_box_has_its_radii_without_matrices():
 @pytest.mark.parametrize("share", [1.0, -1.0])
 def test_a_change_without_noise_is_seen_either_way(share):
     def send(x, rng):
-        return [share * x[0] + x[1], x[2] + rng.normal()]
+        return [x[0] + x[1], x[2] + rng.normal()]
 
-    seen = view_of(send, np.zeros(3), Direction([1, 0, 0]))
+    seen = view_of(send, np.zeros(3), Direction([share, 2 * share, 0]))
     assert enclose_mu(seen.program, seen.ids, seen.change).lower == math.inf
 
 
@@ -359,9 +394,9 @@ def test_matrices_of_equal_places_are_written_by_their_numbers():
 
 
 def test_adaptive_inputs_have_no_certificate():
-    def train(inputs, rng):
-        return inputs.at(0) + rng.normal(size=1)
+    def train(private, rng):
+        return private["inputs"].at(0) + private["x"] + rng.normal(size=1)
 
-    found = dpaudit.views(train, private=AdaptiveInputs(steps=1))
-    assert found.worst.upper == 1.0
+    found = dpaudit.views(train, private={"inputs": AdaptiveInputs(steps=1), "x": 0.0})
+    assert is_near(found.worst, 1.0)
     assert certify_views(found) is None

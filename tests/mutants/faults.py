@@ -35,6 +35,7 @@ KINDS = (
 )
 ROOMS = (
     "accounting",
+    "affine",
     "attacks",
     "auditing",
     "claims",
