@@ -268,6 +268,8 @@ class Form(NDArrayOperatorsMixin, tracked.Symbolic):
 
     def laid_out_as(self, array: NDArray[Any]) -> Form:
         """Return the same entries in memory of their own, in the order of an array's."""
+        if not self.ndim:
+            return self
         ids, value = (np.empty_like(array, dtype=one.dtype) for one in (self.ids, self.value))
         ids[...], value[...] = self.ids, self.value
         return Form(self.tracing, ids, value, is_array=True)

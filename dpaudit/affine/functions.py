@@ -293,8 +293,8 @@ def _einsum(tracing: Tracing, text: Any, *operands: Any, optimize: Any = False) 
         letters = of_einsum(text, 0 if left else 1, axes)
     except ValueError as error:
         raise tracing.refuse(str(error)) from None
-    shape = np.einsum(text, *((form.ids, public) if left else (public, form.ids))).shape
-    return contract(tracing, letters, public, form, shape)
+    plain = np.einsum(text, *((form.value, public) if left else (public, form.value)))
+    return contract(tracing, letters, public, form, plain.shape).laid_out_as(plain)
 
 
 def _two_operands(tracing: Tracing, text: str, operands: Any) -> tuple[str, tuple[Any, Any]]:

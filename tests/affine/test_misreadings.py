@@ -105,6 +105,14 @@ def a_transpose_is_flattened(x, rng):
 
 
 @tricky
+def a_product_lies_by_columns(x, rng):
+    table = np.einsum("ij,jk->ki", (x + rng.normal(size=4)).reshape(2, 2), np.eye(2)[::-1])
+    row = table.reshape(-1, order="F")
+    row[1:] = row[:-1]  # a view or a copy, as numpy lays the product out
+    return table, row
+
+
+@tricky
 def a_view_outlives_a_matrix(x, rng):
     state = x + rng.normal(size=4)
     sent = np.ones((2, 4)) @ state
