@@ -81,6 +81,7 @@ def _card(
         noise=noise,
         more_noise=more_noise,
         neighbours=neighbours,
+        plain=True,
     )
     return KINDS[kind]
 

@@ -40,6 +40,14 @@ _SAMPLES = "samples"  # says what is meant by several releases of one sampler
 SHARING = {"round": "one sample", "shared-budget": "one budget", "parallel-groups": "disjoint data"}
 """What releases of a kind share, by its name."""
 _OWN_SAMPLES = ("round", "dp-sgd")  # each of their rounds, or steps, draws a sample of its own
+_OF_ONE_SAMPLE = (
+    "queries of the one sample of a round, as subsampled-gaussian; {name} may make several, each "
+    "of a sample of its own: give it a [[release]] table beside the round"
+)
+_OF_ONE_BUDGET = (
+    "queries of what a record contributes, as gaussian or laplace; {name} may release a multiple "
+    "of it, which the budget does not bound: give it a [[release]] table beside the budget"
+)
 
 
 def read_release(table: Any, path: str = "") -> tuple[ReleaseCard, Any]:
@@ -68,13 +76,15 @@ def _one_relation(held: list[tuple[ReleaseCard, Any]]) -> str:
     return relations[0] if relations else "any"
 
 
-def _parts(tables: list[dict[str, Any]]) -> list[Release]:
-    """Return the releases in tables, those of one kind that are equal counted together."""
+def _parts(tables: list[dict[str, Any]], expected: str) -> list[Release]:
+    """Return the plain releases in tables, those of one kind that are equal counted together."""
     if not tables:
         raise InvalidArgument("release", Shown("no table"), "at least one release")
     events = []
     for table in tables:
         card, parameters = read_release(table)
+        if not card.plain:
+            raise InvalidArgument("release", card.name, expected.format(name=card.name))
         events.append(card.event(parameters))
     return list(releases(Sequence(tuple(events))))
 
@@ -97,7 +107,7 @@ class RoundParameters(Parameters):
 def _round_event(parameters: Any) -> Event:
     from dpaudit.accounting.sharing import one_sample  # scipy, which a list of cards has no use for
 
-    joint = one_sample(_parts(parameters.release), parameters.count)
+    joint = one_sample(_parts(parameters.release, _OF_ONE_SAMPLE), parameters.count)
     return _with_noise(joint, parameters.noise_factor)
 
 
@@ -111,7 +121,7 @@ def _with_noise(release: Any, factor: float) -> Event:
 
 
 def _round_words(parameters: Any) -> str:
-    number = sum(part.count for part in _parts(parameters.release))
+    number = sum(part.count for part in _parts(parameters.release, _OF_ONE_SAMPLE))
     return (
         f"Shared: the {number} releases of a round are of one and the same sample; each of the "
         f"{parameters.count} rounds draws a sample of its own."
@@ -147,13 +157,14 @@ class BudgetParameters(Parameters):
 def _budget_event(parameters: Any) -> Event:
     from dpaudit.accounting.sharing import one_budget
 
-    one = one_budget(parameters.norm, parameters.sensitivity, _parts(parameters.release))
+    parts = _parts(parameters.release, _OF_ONE_BUDGET)
+    one = one_budget(parameters.norm, parameters.sensitivity, parts)
     event: Event = type(one)(**(vars(one) | {"count": parameters.count}))
     return event
 
 
 def _budget_words(parameters: Any) -> str:
-    number = sum(part.count for part in _parts(parameters.release))
+    number = sum(part.count for part in _parts(parameters.release, _OF_ONE_BUDGET))
     norm = parameters.norm.upper()
     return (
         f"Shared: what a record contributes to the {number} releases has an {norm} norm of at most "

@@ -71,6 +71,10 @@ class ReleaseCard:
     attained
         Parameters to whether some neighbours lose as much as the event says, without which a lower
         end of it is none of the release; None: they do, as far as every stated bound is attained.
+    plain
+        Whether its event has the numbers of its parameters and nothing else: ``count`` queries, of
+        one sample each where they draw any, whose sensitivity is what a record contributes. Rounds
+        of one sample and budgets hold no other releases.
     """
 
     name: str
@@ -89,3 +93,4 @@ class ReleaseCard:
     neighbours: Callable[[Any], str] | None = None
     remarks: Callable[[Any, float], tuple[str, ...]] | None = None
     attained: Callable[[Any], bool] | None = None
+    plain: bool = False

@@ -24,8 +24,11 @@ from dpaudit.accounting.proved import proved_bracket, proved_guarantee
 from dpaudit.accounting.samples import if_shared, ways_of
 from dpaudit.accounting.sharing import alternatives, one_budget, one_sample
 from dpaudit.accounts.account import Target
+from dpaudit.accounts.releases import KINDS
+from dpaudit.accounts.sharing import BUDGET, ROUND
 from dpaudit.accounts.training import Training, run_event
 from dpaudit.errors import InvalidArgument
+from dpaudit.extension.registry import RELEASES
 
 ROOT = math.sqrt(2)
 SUM = {"kind": "subsampled-gaussian", "sampling_ratio": 0.01, "noise_multiplier": ROOT}
@@ -151,7 +154,58 @@ def test_every_sampler_has_rounds():
     assert if_shared(ways_of(Sequence((fixed, epochs, fixed)))) is not None
 
 
+MANY = {
+    "matrix": {
+        "strategy": "identity", "rounds": 4, "participation": "poisson", "sampling_ratio": 0.1,
+        "noise_scale": 0.05, "relation": "add-remove-record",
+    },
+    "dp-sgd": {"records": 10, "batch_size": 1, "steps": 4, "noise_multiplier": 0.05},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", MANY)
+def test_a_release_of_many_samples_is_none_of_a_round(kind, tmp_path):
+    """Each of its four samples finds the record with .1, so that delta is no less than 1 - .9^4."""
+    alone = written(tmp_path, table("[[release]]", kind=kind, **MANY[kind]))
+    event = PoissonSubsampledGaussian(sampling_ratio=0.1, noise_multiplier=0.05, count=4)
+    assert dpaudit.account(alone, 1e-5).proved.upper == dpaudit.account(event, 1e-5).proved.upper
+    assert proved_guarantee(event).delta(1.0) >= 1 - 0.9**4
+    held = written(tmp_path, "[[round]]\n" + table("[[round.release]]", kind=kind, **MANY[kind]))
+    with pytest.raises(InvalidArgument, match=rf"^release: got '{kind}', .*\[\[release\]\]"):
+        dpaudit.account(held, 1e-5)
+
+
+def test_a_round_of_rounds_is_refused():
+    inner = {"kind": "round", "release": [SUM, SUM], "count": 9}
+    with pytest.raises(InvalidArgument, match=r"^release: got 'round', .* one sample"):
+        ROUND.event(ROUND.parameters(release=[inner]))
+
+
 # One budget
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "mu"),
+    [
+        ("matrix", {"strategy": "prefix", "rounds": 100}, 10.0),
+        ("correlated-outputs", {"weights": [3, 4]}, 5.0),
+        ("binary-tree", {"leaves": 8}, 2.0),
+    ],
+)
+def test_a_budget_does_not_bound_multiples_of_what_a_record_contributes(kind, parameters, mu):
+    """A record that contributes 1 has this mu: no budget of 1 makes it less."""
+    assert dpaudit.account(kind, 1e-5, **parameters).total["mu"] == pytest.approx(mu)
+    held = [{"kind": kind, **parameters}]
+    with pytest.raises(InvalidArgument, match=rf"^release: got '{kind}', .*does not bound"):
+        BUDGET.event(BUDGET.parameters(norm="l2", sensitivity=1.0, release=held))
+
+
+def test_every_kind_in_a_round_or_budget_has_the_numbers_of_its_parameters():
+    plain = [card for card in map(RELEASES.get, RELEASES) if card.plain]
+    assert {card.name for card in plain} == {one.name for one in KINDS.values() if one.plain}
+    for card in plain:
+        given = card.parameters()
+        assert vars(card.event(given)) == given.model_dump(), card.name
 
 
 def test_windows_that_share_an_l1_bound(tmp_path):
