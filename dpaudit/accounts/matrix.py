@@ -48,7 +48,7 @@ _REPLACE: Final = "replace-record"
 _ADD_REMOVE: Final = "add-remove-record"
 _ROUNDS, _MOST_COLUMNS = 1_000, 500
 _SHOWN = 8
-_EXACT = 1e-12  # relative width of a bracket whose ends are shown as one number
+_EXACT = 2.0**-50  # relative width of a bracket whose ends differ by roundings alone
 
 # What a strategy takes beside its rounds.
 _OPTIONS: dict[str, tuple[str, ...]] = {
@@ -310,11 +310,13 @@ def is_attained(given: MatrixParameters) -> bool:
 
 def _has_longest_cycle(given: MatrixParameters) -> bool:
     """Return whether the columns of a group that is in every cycle are all the longest."""
-    strategy, longest = strategy_of(given, Fraction), sensitivity(given).upper ** 2
+    from dpaudit.guarantees.rounding import written
+
+    strategy = strategy_of(given, written)
     samples = -(-strategy.rounds // given.separation)
     for first in range(strategy.rounds - (samples - 1) * given.separation):
         cycle = range(first, strategy.rounds, given.separation)
-        if all(float(strategy.inner(j, j)) >= (1 - _EXACT) * longest for j in cycle):
+        if all(strategy.is_longest(one) for one in cycle):
             return True
     return False
 

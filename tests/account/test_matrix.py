@@ -169,6 +169,24 @@ def random_matrix(rng, n):
     return np.tril(matrix) if rng.random() < 0.5 else matrix
 
 
+@pytest.mark.parametrize("exponent", [0, -500, -535, -540, -560, -1000])
+def test_coefficients_whose_squares_doubles_have_no_room_for_are_enclosed(exponent):
+    """Rising ones, in patterns that are many: products of doubles would be 0."""
+    c = [fmpq(one) * fmpq(2) ** exponent for one in (8, 9, 9, 6, 4, 3)]
+    strategy, apart = Toeplitz(40, c), Participation(kind="min-separation", separation=3)
+    found = squared_sensitivity(strategy, apart)
+    assert 0 < found.lower <= found.upper
+    for gap, known in enumerate(strategy.magnitudes()[0]):
+        assert Fraction(known) >= Fraction(str(strategy.inner(0, gap)))
+
+
+def test_coefficients_whose_squares_overflow_are_refused():
+    coefficients = tuple(1e155 * one for one in (1.0, 1.2, 1.1, 0.5))
+    way = ("min-separation", 3, None)
+    with pytest.raises(InvalidArgument, match=r"^strategy: .*squares"):
+        sensitivity(given(way, strategy="toeplitz", coefficients=coefficients, rounds=60))
+
+
 @pytest.mark.parametrize("few", [5_000, 0], ids=["all-patterns", "enclosed"])
 def test_any_matrix_is_enclosed(few, monkeypatch):
     """Signs attain the lower end at least, and no rows of any length go above the upper one."""
@@ -671,6 +689,30 @@ def test_a_group_of_the_longest_columns_attains_what_is_said():
     band = {"strategy": "banded", "band": 3, "separation": 3}
     assert is_attained(poisson(rounds=18, **band))
     assert not is_attained(poisson(rounds=19, **band))
+
+
+def test_columns_that_are_a_little_shorter_attain_nothing():
+    """Of squares of 1 and 1 + 4e-14: the group of the longest one has another that is shorter."""
+    for length, attained in ((1.0, True), (1 + 2e-14, False)):
+        rows = np.diag([1.0, length])
+        assert is_attained(poisson(strategy="matrix", matrix=rows)) is attained
+    cut_off = {"strategy": "toeplitz", "coefficients": (1.0, 1e-7), "separation": 2}
+    assert is_attained(poisson(rounds=4, **cut_off))
+    assert not is_attained(poisson(rounds=5, **cut_off))
+
+
+def test_columns_are_as_long_as_what_was_written():
+    """Of .3 and .4 as long as of .5."""
+    rows = ((0.3, 0.0, 0.0), (0.4, 0.0, 0.0), (0.0, 0.0, 0.5))
+    assert is_attained(poisson(strategy="matrix", matrix=rows, separation=2))
+
+
+def test_ends_that_differ_by_more_than_roundings_are_none_of_one_number():
+    """All inner products below 0: no signs make the terms of three columns positive."""
+    rows = ((1.0, -1e-13, 0.0), (0.0, 1.0, -1e-13), (-1e-13, 0.0, 1.0))
+    signed = MatrixParameters(strategy="matrix", matrix=rows, participation="min-separation")
+    assert 0 < sensitivity(signed).width < 1e-12
+    assert not is_attained(signed)
 
 
 def test_the_band_is_that_of_the_rows_too():

@@ -28,6 +28,7 @@ The largest value over patterns:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -39,7 +40,7 @@ from flint import arb, fmpq
 from dpaudit._typing import Array
 from dpaudit.accounting.matrices.participation import Participation, Pattern
 from dpaudit.accounting.matrices.strategies import Entry, Strategy, size
-from dpaudit.errors import InvalidArgument
+from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.guarantees import rounding
 
 _MOST_PATTERNS = 5_000  # that are gone through one by one
@@ -188,11 +189,16 @@ def _enclosed(strategy: Strategy, participation: Participation) -> Squared:
     """Return a bracket where patterns are many and columns far apart are not orthogonal."""
     rounds, gap = strategy.rounds, participation.separation
     epochs = participation.epochs(rounds)
-    table = strategy.magnitudes()
+    with np.errstate(over="ignore"):  # a sum that overflows is refused
+        table = strategy.magnitudes()
     near = np.abs(np.subtract.outer(np.arange(rounds), np.arange(rounds))) < gap
     others = participation.largest_sums(np.where(near, 0.0, table), epochs - 1)
     weights = np.diagonal(table) + others
-    upper = Fraction(float(participation.largest_sums(weights[None], epochs)[0]))
+    total = float(participation.largest_sums(weights[None], epochs)[0])
+    if not math.isfinite(total):
+        expected = "entries whose squares doubles have room for, where patterns are many"
+        raise InvalidArgument("strategy", Shown("larger entries"), expected)
+    upper = Fraction(total)
     upper *= 1 + (2 * epochs + 4) / Fraction(_ULPS)
     starts = [weights, table.sum(axis=1), table[0] + 1]
     patterns = {_ascended(table, participation, start) for start in starts}

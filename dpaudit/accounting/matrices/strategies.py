@@ -34,6 +34,7 @@ from dpaudit.guarantees.rounding import ceiling
 
 Entry: TypeAlias = "fmpq | arb"
 _ULP = 2.0**-52  # of doubles: twice what one operation is off
+_LEAST = 2.0**-1074  # twice what a product is off that is too small for all its digits
 
 
 class Strategy(ABC):
@@ -83,6 +84,11 @@ class Strategy(ABC):
     def is_decreasing(self) -> bool:
         """Whether G is proved to fall both in the gap of two rounds and in how late they are."""
         return False
+
+    def is_longest(self, one: int) -> bool:
+        """Return whether it is proved that no column is longer than this one."""
+        square = self.inner(one, one)
+        return all(square >= self.inner(other, other) for other in self.longest)
 
     def is_orthogonal(self, gap: int) -> bool:
         """Return whether columns at least so far apart are proved to have an inner product of 0."""
@@ -163,6 +169,10 @@ class Toeplitz(Strategy):
         after = [*self.used[1:], fmpq(0)][: self.rounds]
         return all(one >= other for one, other in zip(self.used, after, strict=True))
 
+    def is_longest(self, one: int) -> bool:
+        """Return whether all that the last row cuts off from the column is 0."""
+        return self.is_banded(self.rounds - one)
+
     def is_orthogonal(self, gap: int) -> bool:
         """Return whether columns at least so far apart share no row."""
         return self.is_banded(gap)
@@ -209,7 +219,7 @@ class Toeplitz(Strategy):
             late = np.arange(gap, self.rounds)
             sums = np.cumsum(c[: self.rounds - gap] * c[gap:])[::-1]
             table[late, late - gap] = table[late - gap, late] = sums
-        return table * (1 + (self.rounds + 2) * _ULP)
+        return table * (1 + (self.rounds + 2) * _ULP) + (self.rounds + 2) * _LEAST
 
 
 @dataclass(frozen=True, eq=False)
