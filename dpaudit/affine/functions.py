@@ -344,7 +344,10 @@ def _convolve(tracing: Tracing, one: Any, other: Any, mode: str = "full") -> Any
 def _solve(tracing: Tracing, matrix: Any, form: Any) -> Any:
     if isinstance(matrix, Form):
         matrix = matrix.plain("a matrix is inverted that data or noise decide")
-    return invert(np.array(matrix, dtype=float)) @ tracing.form_of(form)
+    right = tracing.form_of(form)
+    if right.is_public:
+        return tracing.public(np.linalg.solve(matrix, right.value))
+    return invert(np.array(matrix, dtype=float)) @ right
 
 
 # --- the rest --------------------------------------------------------------------------------

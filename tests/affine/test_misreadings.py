@@ -297,7 +297,9 @@ def a_product_has_one_public_factor_each(x, rng):
 @tricky
 def solutions_are_linear(x, rng):
     matrix = np.array([[4.0, 1, 0, 0], [0, 3, 1, 0], [0, 0, 2, 1], [1, 0, 0, 5]])
-    return np.linalg.solve(matrix, x + rng.normal(size=4)), np.linalg.inv(matrix) @ x
+    public = np.linalg.solve(matrix, np.ones(4))
+    public[0] = x[0]
+    return np.linalg.solve(matrix, x + rng.normal(size=4)), np.linalg.inv(matrix) @ x, public
 
 
 @tricky
