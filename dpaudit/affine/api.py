@@ -139,7 +139,7 @@ class Views:
     def report(self) -> ViewsReport:
         """All that is found, as plain values: text, pictures, files, and a certificate."""
         findings = [
-            Finding(about, name, one.mu, one.proof, isinstance(one, AdaptiveView) and one.is_upper)
+            Finding(about, name, one.mu, one.proof, *_kinds_of(one))
             for (about, name), one in self.table.items()
         ]
         change = "; or ".join(dict.fromkeys(one.words for one in self.changes.values()))
@@ -283,6 +283,13 @@ def views(
     seen = find_observers(recursion.output, observers, recursion.looks)
     name = str(getattr(function, "__name__", type(function).__name__))
     return Views(recursion, seen, changes, name, named_observers(observers, seen))
+
+
+def _kinds_of(view: View) -> tuple[bool, bool]:
+    """Return whether a view is an upper one, and whether last digits decide it."""
+    if isinstance(view, AdaptiveView):
+        return view.is_upper, False
+    return False, view.hangs_on_digits
 
 
 def _direction(recursion: Recursion, change: Any) -> Change:

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 import dpaudit._validate as check
 from dpaudit.accounting.pairs.composition import Bracket
-from dpaudit.affine.kinds import Exact, Matrix, unpacked
+from dpaudit.affine.kinds import Kind, Matrix, unpacked
 from dpaudit.errors import InvalidArgument, Shown
 
 _MOST_CORNERS = 16  # numbers of a box whose corners are all tried
@@ -67,7 +67,7 @@ class Change(ABC):
         return np.eye(self.size)[: len(self.places())]
 
     @abstractmethod
-    def along(self, kind: Exact, data: NDArray[Any]) -> NDArray[Any]:
+    def along(self, kind: Kind, data: NDArray[Any]) -> NDArray[Any]:
         """Return columns of the directions, shape ``(rows, size)``, from those of all data."""
 
     @abstractmethod
@@ -110,7 +110,7 @@ class Direction(Change):
         """Return the numbers of the change that are not 0."""
         return np.array([[float(self.vector[one])] for one in self.places()]).reshape(-1, 1)
 
-    def along(self, kind: Exact, data: NDArray[Any]) -> NDArray[Any]:
+    def along(self, kind: Kind, data: NDArray[Any]) -> NDArray[Any]:
         """Return the column of the change."""
         if data.shape[1] != len(self.vector):
             expected = f"as many as there are private numbers, {data.shape[1]}"
@@ -156,7 +156,7 @@ class _Ball(Change):
         """Return which of the private numbers change."""
         return self.at if self.radius else self.at[:0]
 
-    def along(self, kind: Exact, data: NDArray[Any]) -> NDArray[Any]:
+    def along(self, kind: Kind, data: NDArray[Any]) -> NDArray[Any]:
         """Return the columns of the numbers that change."""
         if int(self.at.max()) >= data.shape[1] or int(self.at.min()) < 0:
             raise InvalidArgument("at", self.at.tolist(), f"places below {data.shape[1]}")
@@ -245,7 +245,7 @@ class Box(Change):
         table = np.diag([float(one) for one in self.radii])
         return table[np.flatnonzero([one != 0 for one in self.radii])]
 
-    def along(self, kind: Exact, data: NDArray[Any]) -> NDArray[Any]:
+    def along(self, kind: Kind, data: NDArray[Any]) -> NDArray[Any]:
         """Return the columns of the numbers that change, each times its radius."""
         columns = self._ball.along(kind, data)
         radii = np.empty(self.size, dtype=object)

@@ -23,8 +23,6 @@ from dpaudit.affine.program import NOWHERE, Ids, Program
 from dpaudit.errors import DpauditError, InvalidArgument, Shown
 from dpaudit.freezing import tracked
 
-_EXACT = 2**53  # whole numbers up to here are doubles
-
 
 class NotAffine(DpauditError):
     """What a function does is not affine in data and noise.

@@ -51,7 +51,7 @@ class Graph:
         """The entries by column: their order, and where those of each column begin."""
         return sort_by(self.entries.columns, self.size)
 
-    def usedsort_by(self, columns: Ids) -> NDArray[np.int64]:
+    def entries_of(self, columns: Ids) -> NDArray[np.int64]:
         """Return the entries of some columns."""
         return ranges(self.uses, columns)
 
@@ -143,7 +143,7 @@ def known_zeros(graph: Graph, given: Ids) -> Chosen:
     new = distinct(np.append(given, np.flatnonzero(graph.is_sum & (count == 0))))
     while len(new):
         known[new] = True
-        used = graph.usedsort_by(new)
+        used = graph.entries_of(new)
         np.subtract.at(count, rows[used], 1)
         np.subtract.at(total, rows[used], columns[used])
         near = distinct(np.append(rows[used], new))

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from dpaudit._typing import Array
 from dpaudit.affine.kinds import (
+    DOUBLES,
     Balls,
     Kind,
     Residues,
@@ -33,6 +34,7 @@ from dpaudit.errors import ConvergenceError
 from dpaudit.reals import precision
 
 PRIMES = draw_primes(8)
+_MOST_ROUGH, _ROUGHLY = 250_000, 1e-11
 ENOUGH = 3  # primes, of those that divide no divisor of a program
 
 
@@ -52,7 +54,7 @@ class Observation:
     ids: Ids
 
     def __post_init__(self) -> None:
-        self._spent = dict[int, NDArray[Any] | None]()
+        self._spent = dict[int, tuple[NDArray[Any], NDArray[Any]] | None]()
         self._tables = dict[int, tuple[NDArray[Any], NDArray[Any]]]()
 
     @cached_property
@@ -127,21 +129,40 @@ class Observation:
                 return tuple(found)
         raise ConvergenceError(f"ranks: of the primes {PRIMES} too many divide what is divided by")
 
-    def spend(self, digits: int) -> NDArray[Any] | None:
-        """Return ``L' S^-1 L`` of the rows of a basis, enclosed; None if that takes more digits."""
+    @cached_property
+    def rough(self) -> tuple[Array, Array, Array] | None:
+        """Normals u with ``W u`` near L by eleven digits of each row, what is left, and L.
+
+        None of a view that is large, or whose numbers leave the range of doubles.
+        """
+        if not 0 < len(self.rows) * len(self.columns) <= _MOST_ROUGH:
+            return None
+        noise, data = self.table(DOUBLES, self.rows)
+        sizes = np.abs(noise).max(axis=1, keepdims=True)
+        sizes[sizes == 0] = 1.0
+        if not (np.isfinite(noise / sizes).all() and np.isfinite(data / sizes).all()):
+            return None
+        normals, *_ = np.linalg.lstsq(noise / sizes, data / sizes, rcond=_ROUGHLY)
+        return normals, noise @ normals - data, data
+
+    def spend(self, digits: int) -> tuple[NDArray[Any], NDArray[Any]] | None:
+        """Return L and ``S^-1 L`` of the rows of a basis, enclosed; None if digits do not do.
+
+        Both have a column for each of the private numbers.
+        """
         if digits not in self._spent:
             with precision(digits), contextlib.suppress(ZeroDivisionError):
                 self._spent[digits] = self._solve(Balls(digits))
         return self._spent.setdefault(digits, None)
 
-    def _solve(self, kind: Balls) -> NDArray[Any]:
+    def _solve(self, kind: Balls) -> tuple[NDArray[Any], NDArray[Any]]:
         noise, data = self.table(kind, self.rows[self.basis])
         at = np.flatnonzero(np.any([one.any(axis=0) for one in self.data], axis=0))
         factor, moved = kind.flint(noise), kind.flint(np.ascontiguousarray(data[:, at]))
         solved = (factor * factor.transpose()).solve(moved)
-        spent = kind.zeros((data.shape[1], data.shape[1]))
-        spent[np.ix_(at, at)] = unpacked(moved.transpose() * solved)
-        return spent
+        spent = kind.zeros(data.shape)
+        spent[:, at] = unpacked(solved)
+        return data, spent
 
 
 _KNOWN: WeakKeyDictionary[Program, dict[bytes, Observation]] = WeakKeyDictionary()

@@ -32,6 +32,7 @@ from dpaudit.affine.messages import is_constant, is_number, map_parts, parts_of
 from dpaudit.affine.operations import count_offsets
 from dpaudit.affine.program import Program
 from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.execution.threads import one_thread
 from dpaudit.freezing import patching, primitives, recorder
 from dpaudit.freezing.tracked import Call
 
@@ -198,7 +199,7 @@ def _read(
     looks: Mapping[str, Look],
 ) -> Recursion:
     seed, runs = effort
-    with patching.patched(function):
+    with one_thread(), patching.patched(function):
         state, given = _trace(tracing, function, private, seed)
         output = _forms_of_output(tracing, state.run.value, _place_of(function))
         looked = {name: _look(tracing, name, look, output) for name, look in looks.items()}

@@ -54,6 +54,8 @@ class Finding:
         How it is known whether mu is finite: "exact", or "primes".
     is_upper
         Whether the upper end is that of an observer who is given what adaptive inputs depend on.
+    hangs_on_digits
+        Whether digits beyond the eleventh of what is seen decide mu.
     """
 
     about: str
@@ -61,6 +63,7 @@ class Finding:
     mu: Bracket
     proof: str = "exact"
     is_upper: bool = False
+    hangs_on_digits: bool = False
 
     @property
     def is_infinite(self) -> bool:
@@ -118,6 +121,9 @@ class ViewsReport:
             alike.setdefault(_listed(parts), []).append(observer)
         for parts_of, observers in alike.items():
             yield f"From {_listed(observers)} noise hides nothing about {parts_of}: mu is infinite."
+        if hanging := dict.fromkeys(one.observer for one in self.findings if one.hangs_on_digits):
+            yield f"Digits beyond the eleventh decide what these learn: {_listed(list(hanging))}."
+            yield "Where constants were rounded, write them as fractions.Fraction."
         unproved = sum(one.proof != "exact" for one in self.findings)
         if unproved:
             yield (

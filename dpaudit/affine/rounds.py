@@ -36,7 +36,7 @@ from dpaudit.accounting.matrices.strategies import Entry, Strategy
 from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.affine.changes import Change, L2Ball, exact_number, root_between
 from dpaudit.affine.inputs import AdaptiveInputs
-from dpaudit.affine.kinds import Exact, unpacked
+from dpaudit.affine.kinds import Kind, unpacked
 
 _ALIKE = 1e-9  # how far from alike coordinates may be that are taken as alike, and paid for
 _MOST_TURNS = 100
@@ -83,7 +83,7 @@ class Rounds(Change):
         none = np.zeros(0, dtype=np.intp)
         return np.concatenate([none, *self.at.values()]) if self.radius else none
 
-    def along(self, kind: Exact, data: NDArray[Any]) -> NDArray[Any]:
+    def along(self, kind: Kind, data: NDArray[Any]) -> NDArray[Any]:
         """Return the columns of the numbers that change."""
         columns = np.concatenate([np.zeros(0, dtype=np.intp), *self.at.values()])
         return data[:, columns] if self.radius else data[:, columns] * 0

@@ -42,6 +42,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+from flint import arb_mat
 from numpy.typing import NDArray
 
 import dpaudit._validate as check
@@ -49,7 +50,7 @@ from dpaudit._typing import Array
 from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.affine.changes import Change
 from dpaudit.affine.graph import Withheld
-from dpaudit.affine.kinds import Balls, Exact, Rationals, Residues, ranks
+from dpaudit.affine.kinds import DOUBLES, Balls, Exact, Rationals, Residues, ranks
 from dpaudit.affine.krylov import enclose_mu
 from dpaudit.affine.observation import Observation, observe
 from dpaudit.affine.program import Ids, Program
@@ -254,9 +255,26 @@ class View:
             return None
         kind = Balls(digits)
         with precision(digits):
-            along = self.change.along(kind, spent)
-            gram = self.change.along(kind, np.ascontiguousarray(along.T))
-            return self.change.largest(kind.flint(gram))
+            moved, solved = (kind.flint(self.change.along(kind, one)) for one in spent)
+            return self.change.largest(moved.transpose() * solved)
+
+    @cached_property
+    def hangs_on_digits(self) -> bool:
+        """Whether digits beyond the eleventh of what is seen decide mu.
+
+        So it is where constants were rounded that should cancel, or make messages depend on each
+        other, and where messages tell something by their last digits alone. Not looked at in views
+        that are large.
+        """
+        rough = self.observation.rough
+        if rough is None or self.knows_the_change:
+            return False
+        normals, left, data = (self.change.along(DOUBLES, one) for one in rough)
+        is_infinite = bool(np.abs(left).max(initial=0.0) > 1e-7 * np.abs(data).max(initial=0.0))
+        if is_infinite or self.infinite:
+            return is_infinite != self.infinite
+        found, ends = self.change.largest(arb_mat((normals.T @ normals).tolist())), self.mu
+        return not 0.999 * ends.lower <= found.upper <= 1.001 * ends.upper
 
     def direction(self) -> Array:
         """Return y for which ``y'view`` is the log-likelihood ratio up to a constant, (rows,).

@@ -149,3 +149,33 @@ def test_a_ball_of_any_size_is_enclosed(scale):
     assert mu.lower <= 1 / scale * (1 + 1e-15)
     assert mu.upper >= 1 / scale * (1 - 1e-15)
     assert mu.width <= 1e-12 * mu.upper
+
+
+def test_a_remark_says_that_last_digits_decide():
+    third = np.full((3, 3), 1 / 3)
+
+    def average_twice(x, rng):
+        noise = rng.normal()
+        return [x.mean() + noise, third @ x + noise]
+
+    found = dpaudit.views(average_twice, private=np.zeros(3))
+    assert found.view("output", 0).hangs_on_digits
+    assert "Digits beyond the eleventh decide what these learn: output." in " ".join(
+        str(found).split()
+    )
+
+
+def test_no_remark_is_made_of_views_that_are_well_conditioned():
+    def release(x, rng):
+        return {"one": x + rng.normal(scale=1e-6, size=2), "raw": x, "sum": x.sum() + rng.normal()}
+
+    found = dpaudit.views(release, private=np.zeros(2))
+    assert not any(view.hangs_on_digits for view in found.table.values())
+
+
+def test_many_private_numbers_take_little_memory():
+    def average(x, rng):
+        return x.mean(axis=0) + rng.normal(size=2)
+
+    found = dpaudit.views(average, private=np.zeros((600, 2)))
+    assert found.mu("output", 7).upper == pytest.approx(1 / 600)
