@@ -16,6 +16,7 @@ from dpaudit.affine.form import ids_of
 from dpaudit.affine.graph import Withheld
 from dpaudit.affine.krylov import enclose_mu
 from dpaudit.affine.reading import read_recursion
+from dpaudit.affine.substitution import Enclosure, Entries, Parts, Substitution
 from dpaudit.affine.view import View
 from dpaudit.errors import ConvergenceError
 
@@ -145,6 +146,89 @@ def test_errors_of_rounding_are_within_their_bounds():
     by_structure = enclose(found)
     assert by_structure.lower <= found.mu.lower <= found.mu.upper <= by_structure.upper
     assert 1e-12 < by_structure.width / found.mu.upper < 1e-6
+
+
+# --- entries of equal places, which nearly cancel ------------------------------------------------
+
+
+class Cancelling:
+    """Numbers, and noise, of which some multiples nearly cancel, or cancel but for rounding."""
+
+    def __init__(self, seed):
+        rng = np.random.default_rng(seed)
+        self.factors = rng.choice([3.0, 7.0, 49.0, 0.1, -0.3, 1 / 3], size=(rng.integers(2, 7), 2))
+        self.picks = rng.random((len(self.factors), 3))
+        self.kinds = rng.integers(3, size=len(self.factors))
+        self.is_large = rng.random(len(self.factors)) < 0.5
+
+    def __call__(self, x, rng):
+        pool, heard = [x, rng.normal()], []
+        for (one, other), picks, kind, large in zip(
+            self.factors, self.picks, self.kinds, self.is_large, strict=True
+        ):
+            first, second, third = (pool[int(pick * len(pool))] for pick in picks)
+            if kind == 0:
+                made = first / one - first * (1 / one)
+            elif kind == 1:
+                made = first * one * other - (one * other) * first
+            else:
+                made = second / one + second * other - second * (1 / one + other - 1e-9)
+            pool.append(made + third if large else 1e15 * made)
+            heard.append(pool[-1] + rng.normal())
+        return heard
+
+
+def holds_or_is_withheld(found):
+    """Return whether both ways say the same, where structure says something."""
+    try:
+        by_structure = enclose(found)
+    except Withheld:
+        return True
+    return by_structure.lower <= found.mu.upper and found.mu.lower <= by_structure.upper
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_entries_of_equal_places_are_rounded_one_by_one(seed):
+    recursion = Cancelling(seed)
+    assert holds_or_is_withheld(view_of(lambda x, rng: recursion(x[0], rng), 1, Direction([1])))
+
+
+def thirds(x, rng):
+    return 1e17 * (x / 3 - (1 / 3) * x) + rng.normal(size=1)
+
+
+def no_thirds_of_noise(x, rng):
+    noise = rng.normal(size=1)
+    return 1e-16 * x + (noise / 3 - (1 / 3 - 2.0**-54) * noise)
+
+
+def lone(x, rng):
+    return 1e9 * (x * 0.3 * 0.7 - 0.21 * x + 1e-9 * x) + rng.normal(size=1)
+
+
+def nothing_of_data(x, rng):
+    return [x / 49 * 49 - x, x + rng.normal(size=1)]
+
+
+@pytest.mark.parametrize("function", [thirds, no_thirds_of_noise, lone, nothing_of_data])
+def test_what_cancels_is_as_far_off_as_its_parts(function, monkeypatch):
+    expected = view_of(function, 1, Direction([1])).mu
+    assert holds_or_is_withheld(view_of(function, 1, Direction([1])))
+    monkeypatch.setattr(view, "_MOST_WORK", 0)
+    found = view_of(function, 1, Direction([1])).mu
+    assert found.lower <= expected.upper
+    assert expected.lower <= found.upper
+
+
+def test_bounds_leave_the_entries_as_they_are():
+    entries = Entries(np.zeros(2, np.int64), np.zeros(2, np.int64), np.array([1 / 3, -1 / 3]))
+    none = Entries(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+    recursion = Substitution(Parts(none, none, none, entries), np.zeros(1, np.int64), (1, 1), 2)
+    for one in (recursion.forwards, recursion.backwards):
+        for _ in range(2):
+            found = one.enclose(Enclosure(np.ones(1), np.zeros(1)))
+            assert found.error[0] > 2.0**-54
+        assert one.direct.nnz == 2
 
 
 # --- what has no answer, and what is infinite ---------------------------------------------------
