@@ -90,11 +90,9 @@ class Clamped:
         count = self.recursion.counts[1]
         found = self.recursion.backwards.enclose(Enclosure(np.ones(count), np.zeros(count)))
         mine = (self.owner != NOWHERE) & ~self.is_data
-        low, high = (
-            np.sqrt(np.bincount(self.owner[mine], one[mine] ** 2, minlength=count))
-            for one in _ends(found)
-        )
-        spare = 1 + 2.0**-50 * (1 + np.bincount(self.owner[mine], minlength=count))
+        owner = self.owner[mine]
+        low, high = (_norms(owner, one[mine], count) for one in _ends(found))
+        spare = 1 + 2.0**-50 * (1 + np.bincount(owner, minlength=count))
         low, high = low / spare, high * spare
         middle, error = (low + high) / 2, (high - low) / 2 * (1 + 1e-10)
         return Enclosure(np.where(self.is_pivot, 1.0, middle), np.where(self.is_pivot, 0.0, error))
@@ -104,6 +102,18 @@ def _ends(found: Enclosure) -> tuple[Array, Array]:
     """Return the least and the largest absolute values."""
     size = np.abs(found.middle)
     return np.maximum(size - found.error, 0.0), size + found.error
+
+
+def _norms(group: NDArray[np.int64], sizes: Array, count: int) -> Array:
+    """Return the norm of each of some groups of numbers that are 0 or more.
+
+    Squares are of numbers that a power of two brings near 1: what vanishes is less than rounding.
+    """
+    largest = np.zeros(count)
+    np.maximum.at(largest, group, sizes)
+    power = np.frexp(largest)[1]
+    squares = np.ldexp(sizes, -power[group]) ** 2
+    return np.ldexp(np.sqrt(np.bincount(group, squares, minlength=count)), power)
 
 
 def clamp(program: Program, seen: Ids, changed: Ids) -> Clamped | None:

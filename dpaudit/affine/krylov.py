@@ -62,12 +62,11 @@ def enclose_mu(program: Program, seen: Ids, change: Change) -> Bracket:
         for doubles, or the ends are more than 1e-6 of mu apart.
     """
     changed = program.leaves("data")[change.places()]
-    clamped = clamp(program, seen, changed)
-    if clamped is None:
-        return Bracket.exactly(math.inf)
-    problem = _Problem(clamped, _directions(clamped, changed, change))
     with np.errstate(over="ignore", invalid="ignore"):  # which no bound survives
-        return problem.bracket(change)
+        clamped = clamp(program, seen, changed)
+        if clamped is None:
+            return Bracket.exactly(math.inf)
+        return _Problem(clamped, _directions(clamped, changed, change)).bracket(change)
 
 
 def _directions(clamped: Clamped, changed: Ids, change: Change) -> Array:
@@ -135,7 +134,7 @@ class _Problem:
         found, step, size = np.zeros_like(rest), rest.copy(), float(rest @ rest)
         gained = 0.0  # z'd
         for _ in range(_STEPS):
-            if size <= _GAP * gained or not size > 0:
+            if not size > max(_GAP * gained, _TINY):
                 break
             moved = step - self.forwards.apply(self._normals(step)) / scales
             length = size / float(step @ moved)

@@ -381,6 +381,41 @@ def test_products_of_factors_stay_in_the_range_of_doubles():
         enclose(view_of(dwindles, 1, L2Ball([0])))
 
 
+@pytest.mark.parametrize("size", [1e-199, 2e-162, 1e-161, 1e-100, 1e160, 1e199])
+def test_noise_of_any_size_counts_in_full(size):
+    """Squares of these leave the range of doubles, or lose digits."""
+
+    def sized(x, rng):
+        noise = rng.normal(size=2)
+        return size * x + 0.6 * size * noise[:1] + 0.8 * size * noise[1:]
+
+    found = enclose(view_of(sized, 1, Direction([1])))
+    assert found.lower <= 1 <= found.upper
+    assert found.width <= 1e-9
+
+
+@pytest.mark.parametrize("size", [1e-150, 2e-162, 3e-190])
+def test_a_mu_whose_square_vanishes_is_below_the_upper_end(size):
+    found = enclose(view_of(lambda x, rng: size * x + rng.normal(size=1), 1, Direction([1])))
+    assert found.lower <= size <= found.upper < 1e-140
+
+
+def too_loud(x, rng):
+    return 1e150 * x + 1e-150 * rng.normal(size=1)
+
+
+def too_long(x, rng):
+    return x * 1e-150 * 1e160 * 1e160 + rng.normal(size=1)
+
+
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("function", [too_loud, too_long])
+def test_what_overflows_has_no_answer(function, size):
+    change = Direction([1]) if size == 1 else L2Ball([0, 1, 2])
+    with pytest.raises(Withheld):
+        enclose(view_of(function, size, change))
+
+
 # --- at scale ------------------------------------------------------------------------------------
 
 
