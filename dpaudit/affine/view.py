@@ -236,7 +236,7 @@ class View:
             return None
         try:
             return enclose_mu(self.program, self.ids, self.change)
-        except Withheld as error:
+        except (Withheld, ConvergenceError) as error:
             if rows * columns <= _MOST_ENTRIES:
                 return None
             size = f"{rows} numbers of {columns} normals are too many for matrices"

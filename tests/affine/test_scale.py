@@ -416,6 +416,20 @@ def test_what_overflows_has_no_answer(function, size):
         enclose(view_of(function, size, change))
 
 
+def test_matrices_answer_where_structure_does_not_converge(monkeypatch):
+    def diverge(*given):
+        raise ConvergenceError("mu: no answer")
+
+    found = [view_of(gossip(ring(6), 4, [0, 1]), 6, Direction(np.eye(6)[3])) for _ in range(3)]
+    monkeypatch.setattr(view, "enclose_mu", diverge)
+    expected = found[0].mu
+    monkeypatch.setattr(view, "_MOST_WORK", 0)
+    assert found[1].mu == expected
+    monkeypatch.setattr(view, "_MOST_ENTRIES", 0)
+    with pytest.raises(ConvergenceError, match="too many for matrices, and mu: no answer"):
+        _ = found[2].mu
+
+
 # --- at scale ------------------------------------------------------------------------------------
 
 
