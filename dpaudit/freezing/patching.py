@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import random
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -102,7 +101,7 @@ def _note_twins(values: Iterable[Any], undo: list[Callable[[], None]]) -> None:
     values = list(values)
     suspects = (value for value in values if type(value) in primitives.SUSPECTS)
     owners = {id(one): one for one in map(primitives.owner, suspects)}
-    of_python = [value for value in values if type(value) is random.Random]
+    of_python = filter(seeds.is_of_python, values)
     if seeds.twins([*filter(primitives.is_generator, owners.values()), *of_python]):
         recorder.TWINS[0] = True
         undo.append(lambda: recorder.TWINS.__setitem__(0, False))

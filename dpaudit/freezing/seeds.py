@@ -99,6 +99,11 @@ def share(bits: Any, stream: Stream) -> None:
         state.bits[id(bits)] = (bits, stream)
 
 
+def is_of_python(value: Any) -> bool:
+    """Return whether a value is a generator of the standard library that a seed decides."""
+    return type(value) is _RANDOM
+
+
 def twins(generators: Iterable[Any]) -> bool:
     """Return whether two generators that live already, and are not one, draw the same numbers.
 
