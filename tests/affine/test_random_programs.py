@@ -72,7 +72,7 @@ def check(numbers, each_mu):
                 continue
             try:
                 program, ids = read(tracing, programs[number])
-            except NotAffine:
+            except (NotAffine, ValueError):  # numpy adds in place even to arrays to be read
                 counts["refused"] += 1
                 continue
             whole = np.concatenate(columns, axis=1)
