@@ -373,7 +373,9 @@ def largest_eigenvalue(matrix: Matrix) -> Real:
 
     Examples
     --------
-    >>> largest_eigenvalue(Matrix([[2, 1], [1, 2]])).shown()
+    >>> from dpaudit.reals import precision
+    >>> with precision(60):
+    ...     largest_eigenvalue(Matrix([[2, 1], [1, 2]])).shown()
     '3'
     """
     size = matrix.rows

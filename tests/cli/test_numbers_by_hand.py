@@ -176,7 +176,7 @@ def test_a_published_number_is_compared_only_where_it_is_of_no_larger_delta():
 def verdict(*, verified=True, published=True, reservations=(), failures=()):
     return SimpleNamespace(
         summary="s", claim="c", verified=verified, refutes_as_published=published,
-        reservations=reservations, failures=failures,
+        reservations=reservations, failures=failures, proves=False,
     )  # fmt: skip
 
 

@@ -252,8 +252,8 @@ class ForgottenDual(MultiStepADMM):
 
 
 class SmallerGradient(MultiStepADMM):
-    def _step(self, state, dataset, gradient):
-        return super()._step(state, dataset, 0.8 * gradient)
+    def step_along(self, state, dataset, gradient):
+        return super().step_along(state, dataset, 0.8 * gradient)
 
 
 @pytest.mark.parametrize("broken", [HalfShift, ReversedShift])
