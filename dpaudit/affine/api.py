@@ -267,9 +267,8 @@ def views(
         if (radius, norm) != (1.0, "l2") and any(
             isinstance(one, AdaptiveInputs) for _, one in parts
         ):
-            raise InvalidArgument(
-                "radius", radius, "none beside adaptive inputs, nor a norm: they say"
-            )
+            name, value = ("radius", radius) if radius != 1.0 else ("norm", norm)
+            raise InvalidArgument(name, value, "none beside adaptive inputs, which have a norm")
         if len({name for name, _ in parts}) < len(parts):
             raise InvalidArgument(
                 "about", [name for name, _ in parts], "names that differ as texts"

@@ -16,11 +16,12 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from dpaudit.affine.covariance import read_parameters
-from dpaudit.affine.form import NO_IDS, Form, Tracing, forms_in
+from dpaudit.affine.form import NO_IDS, Form, NotAffine, Tracing, forms_in
 from dpaudit.affine.inputs import AdaptiveInputs, InputCall, PlainCall, PlainSource, numbers_in
 from dpaudit.affine.kinds import DOUBLES, SIZES
 from dpaudit.affine.messages import map_parts, outline
 from dpaudit.affine.program import Program
+from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.freezing import primitives, recorder
 from dpaudit.freezing.tracked import Call
 
@@ -119,46 +120,36 @@ def compare_runs(
         if run.outline != expected:
             return Comparison(count, _OTHERWISE)
         runs.append(run)
-    if _is_drowned_by_offsets(traced, runs):
-        return Comparison(count, _DROWNED)
-    return Comparison(count, None if _are_alike(traced, runs) else _UNLIKE)
+    return Comparison(count, _why_unlike(traced, runs))
 
 
-def _is_drowned_by_offsets(traced: Traced, runs: list[_PlainRun]) -> bool:
-    """Return whether a public number is so large that rounding takes what is added to it."""
+def _why_unlike(traced: Traced, runs: list[_PlainRun]) -> str | None:
+    """Return why runs return something else than was traced; None if they do not.
+
+    Each number of each run has to be within rounding of the summands that it is made of, so that no
+    large number hides what becomes of a small one. Offsets are any, unless they count, or are so
+    large that rounding takes what is added to them.
+    """
     ids = np.concatenate([NO_IDS, *(one.ids.ravel() for one in forms_in(traced.seen))])
+    if any(one.output.shape != ids.shape for one in runs):
+        return _UNLIKE
     data, noise, outputs = (
         np.stack([getattr(one, name) for one in runs], axis=1)
         for name in ("data", "noise", "output")
     )
     usual = np.median(traced.program.values(SIZES, ids, 0 * data, np.abs(noise)), axis=1)
     with np.errstate(all="ignore"):
-        offsets = np.abs(outputs - traced.program.values(DOUBLES, ids, data, noise))
-        moved = traced.program.values(SIZES, ids, np.abs(data), np.abs(noise))
-        least = (offsets - _ROUNDING * (moved + np.abs(outputs))).min(axis=1, initial=np.inf)
-    return bool((least > _MOST_OFFSET * usual)[usual > 0].any())
-
-
-def _are_alike(traced: Traced, runs: list[_PlainRun]) -> bool:
-    """Return whether all outputs are those of the forms; offsets are any, unless they count.
-
-    Each number of each run within rounding of the summands that it is made of, so that no large
-    number hides what becomes of a small one.
-    """
-    ids = np.concatenate([NO_IDS, *(one.ids.ravel() for one in forms_in(traced.seen))])
-    if any(one.output.shape != ids.shape for one in runs):
-        return False
-    data, noise, outputs = (
-        np.stack([getattr(one, name) for one in runs], axis=1)
-        for name in ("data", "noise", "output")
-    )
-    with np.errstate(all="ignore"):
         offsets = outputs - traced.program.values(DOUBLES, ids, data, noise)
         summands = traced.program.values(SIZES, ids, np.abs(data), np.abs(noise))
+        least = np.abs(offsets) - _ROUNDING * (summands + np.abs(outputs))
+        drowned = least.min(axis=1, initial=np.inf) > _MOST_OFFSET * usual
         apart = np.abs(offsets - (offsets[:, :1] if traced.tracing.unit is None else 0.0))
         rounding = _ROUNDING * (np.abs(outputs) + np.abs(outputs[:, :1]))
         enough = apart <= _TOLERANCE * (summands + summands[:, :1]) + rounding
-    return bool(np.isfinite(outputs).all() and np.isfinite(summands).all() and enough.all())
+    if drowned[usual > 0].any():
+        return _DROWNED
+    alike = np.isfinite(outputs).all() and np.isfinite(summands).all() and enough.all()
+    return None if alike else _UNLIKE
 
 
 @dataclass(frozen=True)
@@ -195,9 +186,9 @@ def _run_plainly(
     given = map_parts(private, drawn)
     state = _PlainState(int(rng.integers(2**62)))
     run = recorder.record(state, function, given, primitives.generator())
-    if run.error is not None:
+    looked = _look_plainly(run, looks)
+    if looked is None:
         return None
-    looked = {name: look(copy_of(run.value)) for name, look in looks.items()}
     seen = [run.value, [one.arguments for one in calls], looked]
     data = numbers_in([given, [one.value for one in calls]])
     rounds = [(one.part, one.step) for one in calls]
@@ -214,10 +205,37 @@ def _run_with_data(
     """Return a run on these data and other noise; None if it fails."""
     state = _PlainState(int(rng.integers(2**62)))
     run = recorder.record(state, function, copy_of(private), primitives.generator())
+    looked = _look_plainly(run, looks)
+    if looked is None:
+        return None
+    seen = [run.value, [], looked]
+    return _PlainRun(np.ones(1), numbers_in(state.drawn), numbers_in(seen), [], outline(seen))
+
+
+def look_at(output: Any, name: str, look: Look) -> Any:
+    """Return what an observer makes of a copy of an output, or name the observer that fails.
+
+    Raises
+    ------
+    NotAffine
+        It is not linear.
+    InvalidArgument
+        It fails.
+    """
+    try:
+        return look(copy_of(output))
+    except NotAffine:
+        raise
+    except Exception as error:
+        given = Shown(f"{name}, which raises {type(error).__name__}: {error}")
+        raise InvalidArgument("observers", given, "functions of what is returned") from error
+
+
+def _look_plainly(run: recorder.Run, looks: Mapping[str, Look]) -> dict[str, Any] | None:
+    """Return what observers make of a plain output; None if there is none."""
     if run.error is not None:
         return None
-    seen = [run.value, [], {name: look(copy_of(run.value)) for name, look in looks.items()}]
-    return _PlainRun(np.ones(1), numbers_in(state.drawn), numbers_in(seen), [], outline(seen))
+    return {name: look_at(run.value, name, look) for name, look in looks.items()}
 
 
 def copy_of(data: Any) -> Any:

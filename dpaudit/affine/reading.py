@@ -18,7 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.affine.comparison import CORRELATED, Function, Look, Traced, compare_runs, copy_of
+from dpaudit.affine.comparison import (
+    CORRELATED,
+    Function,
+    Look,
+    Traced,
+    compare_runs,
+    copy_of,
+    look_at,
+)
 from dpaudit.affine.constructors import own_constructors
 from dpaudit.affine.covariance import read_parameters
 from dpaudit.affine.form import NOT_READ, Form, NotAffine, Tracing, ids_of
@@ -213,14 +221,8 @@ def _read(
 
 def _look(tracing: Tracing, name: str, look: Look, output: Any) -> Any:
     """Return what a function of the output returns, with forms for numbers."""
-    try:
-        found = look(copy_of(output))
-        ids_of(found)
-    except (NotAffine, InvalidArgument):
-        raise
-    except Exception as error:
-        given = Shown(f"{name}, which raises {type(error).__name__}: {error}")
-        raise InvalidArgument("observers", given, "functions of what is returned") from error
+    found = look_at(output, name, look)
+    ids_of(found)
     if any(one is None for one in parts_of(found)):
         raise InvalidArgument("observers", name, "a function that returns parts of the output")
     found = _forms_of_output(tracing, found, name)

@@ -110,6 +110,17 @@ def test_what_an_observer_makes_of_the_output_is_compared():
         dpaudit.views(release, private=np.zeros(2), observers={"one": look})
 
 
+def test_an_observer_that_fails_on_plain_arrays_is_named():
+    def look(output):
+        return output if type(output) is not np.ndarray else output[9]
+
+    def release(x, rng):
+        return x + rng.normal(size=2)
+
+    with pytest.raises(InvalidArgument, match="one, which raises IndexError"):
+        dpaudit.views(release, private=np.zeros(2), observers={"one": look})
+
+
 def test_an_observer_that_fails_is_named():
     with pytest.raises(InvalidArgument, match="nosy, which raises KeyError"):
         dpaudit.views(lambda x, rng: {}, private=0.0, observers={"nosy": lambda out: out["b"]})
