@@ -48,7 +48,7 @@ FLOORS = (
     ("refutation",),
     ("extension",),
     ("report",),
-    ("affine",),
+    ("affine", "proving"),
     ("auditing", "reproduction"),
     ("verification",),
     ("accounts", "adapters"),

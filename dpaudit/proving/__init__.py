@@ -1,0 +1,1 @@
+"""Proofs of privacy from a function's own code."""

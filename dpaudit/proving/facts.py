@@ -1,0 +1,74 @@
+"""What rules know of a value: ends of its entries, and how far it moves between neighbours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaudit.proving.refusals import Refusal
+from dpaudit.proving.universe import NOWHERE_APART, UNBOUNDED, Distance
+
+Ends = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Which records stand in each row of an array.
+
+    Parameters
+    ----------
+    records
+        Arrays of one record's number for each row, shape ``(rows,)`` each; a row depends on all of
+        its records and on no other. None: row i is of record i alone, whatever their number.
+    """
+
+    records: tuple[NDArray[np.int64], ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What is known of a value, of every dataset and all neighbours.
+
+    Parameters
+    ----------
+    low, high
+        Ends of the entries, to be broadcast to the shape: an axis of length 1 stands for entries
+        that are alike, also for an axis of records of any length.
+    change
+        How far an entry moves at most, to be broadcast likewise; of rows, an entry of a row whose
+        records change.
+    distance
+        How far the whole moves.
+    is_integer
+        Whether all entries are whole numbers.
+    rows
+        Which records stand in which row of axis 0; None where any may stand in any.
+    norms
+        Bounds on the L1 and the Euclidean length of a row, by 1 and 2.
+    refusal
+        Why nothing is known: then the ends are infinite.
+    """
+
+    low: Ends
+    high: Ends
+    change: Ends
+    distance: Distance
+    is_integer: bool = False
+    rows: Rows | None = None
+    norms: Mapping[int, float] = field(default_factory=dict)
+    refusal: Refusal | None = None
+
+
+def of_public(low: Ends, high: Ends, *, is_integer: bool = False) -> Facts:
+    """Return the facts of a value that neighbours have in common."""
+    return Facts(low, high, np.zeros(()), NOWHERE_APART, is_integer)
+
+
+def of_nothing(refusal: Refusal) -> Facts:
+    """Return the facts of a value of which no rule says anything."""
+    end = np.asarray(math.inf)
+    return Facts(-end, end, end, UNBOUNDED, refusal=refusal)

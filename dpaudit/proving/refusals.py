@@ -1,0 +1,49 @@
+"""What a proof stops at: the line, the reason, and what would make it provable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpaudit.errors import DpauditError
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a function is not proved.
+
+    Parameters
+    ----------
+    place
+        The line of the source.
+    reason
+        What it does there.
+    cure
+        What would make it provable, where a rule knows; empty elsewhere.
+    """
+
+    place: str
+    reason: str
+    cure: str = ""
+
+    def __str__(self) -> str:
+        cure = f" ({self.cure})" if self.cure else ""
+        return f"{self.place}: {self.reason}{cure}"
+
+
+class NotProved(DpauditError):
+    """No rule bounds what a function does to records.
+
+    Parameters
+    ----------
+    refusal
+        Where, why, and what would help.
+    """
+
+    def __init__(self, refusal: Refusal) -> None:
+        self.refusal = refusal
+        super().__init__(str(refusal))
+
+    @classmethod
+    def at(cls, place: str, reason: str, cure: str = "") -> NotProved:
+        """Return the error of a line, a reason and a cure."""
+        return cls(Refusal(place, reason, cure))
