@@ -99,8 +99,10 @@ class Program:
         place: str = "?",
         **parameters: Any,
     ) -> int:
-        """Append an operation and return its number."""
+        """Append an operation and return its number; what reshapes does so to ``shape``."""
         index = len(self.nodes)
+        if operation in ("reshape", "broadcast"):
+            parameters["shape"] = list(shape)
         known = tuple(int(one) for one in operands)
         self.nodes.append(Node(index, operation, known, parameters, shape, dtype, place))
         return index
@@ -170,6 +172,9 @@ def _value(node: Node, operands: list[Any], data: Mapping[str, Any], draws: Sequ
         return np.asarray(given["value"])
     if node.operation == "draw":
         return np.asarray(draws[given["number"]])
+    if node.operation == "broadcast" and None in node.shape:
+        records = len(next(iter(data.values()), ()))
+        return np.broadcast_to(operands[0], [records if one is None else one for one in node.shape])
     if node.operation == "decide":
         if bool(operands[0]) != given["outcome"]:
             raise OtherPath
