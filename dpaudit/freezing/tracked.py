@@ -195,12 +195,14 @@ def plain(value: Any) -> Any:
     """Return a number without its memory."""
     if isinstance(value, NoisyArray):
         return value.view(np.ndarray)
+    if isinstance(value, NoisyScalar):
+        return np.float64(value)
     return float(value) if isinstance(value, Noisy) else value
 
 
 def followed(ufunc: Any, inputs: tuple[Any, ...], result: Any) -> Any:
     """Return the result of one operation with its memory, if it is a linear one of one noise."""
-    noisy = [one for one in inputs if isinstance(one, Noisy | NoisyArray) and one.call is not None]
+    noisy = [one for one in inputs if isinstance(one, _KINDS) and one.call is not None]
     kind = _LINEAR.get(ufunc)
     if len(noisy) != 1 or kind is None or getattr(result, "dtype", _FLOAT).kind != "f":
         return result
@@ -218,7 +220,7 @@ def followed(ufunc: Any, inputs: tuple[Any, ...], result: Any) -> Any:
 
 def note_comparison(inputs: tuple[Any, ...]) -> None:
     """Note that two numbers are compared of which one is noise, or has some."""
-    noisy = [one for one in inputs if isinstance(one, Noisy | NoisyArray) and one.call is not None]
+    noisy = [one for one in inputs if isinstance(one, _KINDS) and one.call is not None]
     sides = [np.asarray(plain(one)) for one in inputs]
     if not noisy or not all(side.dtype.kind in "biuf" for side in sides):
         return
@@ -245,6 +247,8 @@ def remembering(value: Any, call: Call, centre: Any, factor: Any = 1.0) -> Any:
         made: Any = value.view(NoisyArray)
     elif type(value) is float:
         made = Noisy(value)
+    elif type(value) is np.float64:
+        made = NoisyScalar(value)
     else:
         return value
     made.call, made.centre, made.factor = call, centre, factor
@@ -253,7 +257,7 @@ def remembering(value: Any, call: Call, centre: Any, factor: Any = 1.0) -> Any:
 
 def _scalar(ufunc: Any, swapped: bool, exact: Callable[[float, Any], Any]) -> Any:
     def operation(self: Any, other: Any) -> Any:
-        if isinstance(other, np.ndarray | np.generic) and not isinstance(other, Noisy):
+        if isinstance(other, np.ndarray | np.generic):
             return ufunc(other, self) if swapped else ufunc(self, other)
         result = exact(float(self), plain(other))
         if result is NotImplemented or not isinstance(other, int | float):
@@ -305,6 +309,45 @@ class Noisy(float):
         return self
 
 
+def _through(ufunc: Any, swapped: bool = False) -> Any:
+    def operation(self: Any, other: Any) -> Any:
+        return ufunc(other, self) if swapped else ufunc(self, other)
+
+    return operation
+
+
+class NoisyScalar(np.float64):
+    """A number of numpy's that is noise, or a value with noise."""
+
+    call: Call | None = None
+    centre: Any = None
+    factor: Any = 1.0
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        return _operated(ufunc, method, inputs, options)
+
+    __add__ = _through(np.add)
+    __radd__ = _through(np.add, swapped=True)
+    __sub__ = _through(np.subtract)
+    __rsub__ = _through(np.subtract, swapped=True)
+    __mul__ = _through(np.multiply)
+    __rmul__ = _through(np.multiply, swapped=True)
+    __truediv__ = _through(np.true_divide)
+    __lt__ = _through(np.less)
+    __le__ = _through(np.less_equal)
+    __gt__ = _through(np.greater)
+    __ge__ = _through(np.greater_equal)
+
+    def __neg__(self) -> Any:
+        return np.negative(self)
+
+    def __reduce__(self) -> Any:
+        return np.float64, (float(self),)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+
 class NoisyArray(np.ndarray[Any, Any]):
     """An array of noise, or of values with noise; a part of it has no memory."""
 
@@ -320,6 +363,9 @@ class NoisyArray(np.ndarray[Any, Any]):
 
     def __reduce__(self) -> Any:
         return self.view(np.ndarray).__reduce__()
+
+
+_KINDS = (Noisy, NoisyScalar, NoisyArray)
 
 
 def _operated(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:

@@ -122,10 +122,12 @@ def comparison_size(
 ) -> tuple[float, float] | None:
     """Return how well comparisons tell two runs apart, and how far one moved, in scales.
 
-    None where an output holds more than answers: numbers that are not whole, or where the runs did
-    not compare noisy values of the same noise.
+    None where an output holds more than answers: numbers that are not whole, unless noisy values
+    were compared with one noisy limit, as then most of what moved stays inside. None also where
+    the runs did not compare noisy values of the same noise.
     """
-    if not all(float(number).is_integer() for number in output.numbers):
+    is_whole = all(float(number).is_integer() for number in output.numbers)
+    if not is_whole and not _has_limit(answers_of(run)):
         return None
     both = list(zip(answers_of(run), answers_of(other), strict=False))
     both = [(a, b) for a, b in both if a.weights.keys() == b.weights.keys() and _is_finite(a, b)]
@@ -135,6 +137,12 @@ def comparison_size(
     sides = [[pair[side] for pair in both] for side in (0, 1)]
     loss = certifiable_loss(sides[0], sides[1], end) if moved else 0.0
     return loss + _OF_MOVEMENT * moved, moved
+
+
+def _has_limit(answers: list[Answer]) -> bool:
+    """Return whether several answers have noise in common, and each some of its own."""
+    shared, own = _order(answers)
+    return len(answers) > 1 and bool(shared) and None not in own
 
 
 def _is_finite(*answers: Answer) -> bool:

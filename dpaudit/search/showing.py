@@ -30,14 +30,14 @@ from dpaudit.freezing.patching import patched
 from dpaudit.freezing.recorder import Run
 from dpaudit.freezing.tracked import Call
 from dpaudit.search.choices import choice_size
-from dpaudit.search.comparisons import Comparisons
+from dpaudit.search.comparisons import Comparisons, answers_of
 from dpaudit.search.invariants import Invariants, invariants_of, outputs_for
 from dpaudit.search.lattices import Lattices
 
 Function = Callable[[Any, Any], Any]
 Kind = Literal["nothing", "movement", "output", "invariant", "raw", "structure"]
 _BEYOND: dict[Kind, float] = {"invariant": 2e5, "raw": 1e6, "structure": 1e7}
-_NOISES, _MORE = (1, 2), range(3, 9)
+_NOISES, _MORE = (1, 2), range(3, 9)  # two that are compared; others, where these do not do
 _OTHERS = range(2, 7)  # noises for which structures have to differ, too
 _FAR = 1e5  # of a shift that no noise pays for
 _CERTAIN, _LARGE = 6.0, 18.0  # spreads of rounding that are none; a power of ten of them
@@ -100,6 +100,7 @@ class Showing:
     farthest: float = _CERTAIN
     lattices: Lattices | None = None
     farthest_between: float = 0.0
+    noise: int = _NOISES[0]
     comparisons: Comparisons = field(default_factory=Comparisons)
 
     @property
@@ -107,14 +108,15 @@ class Showing:
         """Whether no run is left."""
         return self.runs >= self.most
 
-    def run(self, dataset: Any, noise: int = 1) -> Run:
-        """Return a run with a noise."""
+    def run(self, dataset: Any, noise: int | None = None) -> Run:
+        """Return a run with a noise, by default the one with which pairs are compared."""
         self.runs += 1
-        return recorder.call_recorded(self.call, dataset, noise, primitives.generator())
+        given = self.noise if noise is None else noise
+        return recorder.call_recorded(self.call, dataset, given, primitives.generator())
 
     def first(self, dataset: Any) -> First:
         """Return what runs with two noises show of a dataset."""
-        run, other = (self.run(dataset, noise) for noise in _NOISES)
+        run, other = (self.run(dataset, noise) for noise in (self.noise, _NOISES[1]))
         self.comparisons.note(other)
         one, then = _output(run), _output(other)
         if self.is_blind is None and not run.error:
@@ -130,7 +132,9 @@ class Showing:
         """
         if self.invariants is not None or self.lattices is not None:
             return
-        one = _output(self.run(dataset))
+        first = self.run(dataset, _NOISES[0])
+        self._choose_noise(dataset, first)
+        one = _output(first)
         if not one.numbers or all(_same(one, _output(self.run(dataset, n))) for n in _OTHERS):
             return
         most = int(share * self.most)
@@ -141,6 +145,13 @@ class Showing:
             self.lattices = lattices.lattices_of([one, *others])
             numbers = np.array([each.numbers for each in (one, *others)])
             self.invariants = invariants_of(one.paths, numbers)
+
+    def _choose_noise(self, dataset: Any, first: Run) -> None:
+        """Choose the noise with which most is compared: what code stops before shows nothing."""
+        most = len(answers_of(first))
+        for noise in _MORE if most else ():
+            if (compared := len(answers_of(self.run(dataset, noise)))) > most:
+                self.noise, most = noise, compared
 
     def _still(self, one: Output, then: Output) -> Array | None:
         """Return the combinations of an output that are the same for another noise."""
@@ -213,7 +224,8 @@ class Showing:
     def _of_structure(self, first: First, neighbour: Any, run: Run) -> Shown:
         """Return that structures differ: for every noise that is tried, or for this one alone.
 
-        Then it may be a choice of noisy values that shows in the structure.
+        Then it may be a choice of noisy values that shows in the structure, as it is of code that
+        stops after a comparison.
         """
         here, there = {first.output.structure}, {_output(run).structure}
         for noise in _OTHERS:
@@ -221,9 +233,10 @@ class Showing:
                 break
             here.add(_output(self.run(first.dataset, noise)).structure)
             there.add(_output(self.run(neighbour, noise)).structure)
-        if not here & there:
+        chosen = self._size_of_choice(first, run)
+        if not here & there and (chosen is None or self.comparisons.end is None):
             return Shown(_BEYOND["structure"], "structure")
-        if (chosen := self._size_of_choice(first, run)) is not None:
+        if chosen is not None:
             return Shown(chosen[0], "movement", chosen[1]) if chosen[0] else NOTHING
         return Shown(_BEYOND["raw"] / 2, "structure")
 

@@ -11,7 +11,7 @@ import pytest
 
 from dpaudit.freezing import glimpse, outputs, packages, seeds, states, tracked
 from dpaudit.freezing.recorder import Run
-from dpaudit.freezing.tracked import Call, Noisy, remembering
+from dpaudit.freezing.tracked import Call, remembering
 
 
 def a_call(index=0, **given):
@@ -80,7 +80,8 @@ def test_a_sum_is_a_float_where_plain_ones_are_and_of_numpy_where_they_are():
     for found in (made + 1.0, made - 1, 2 * made, -made, made + made, 1 + made):
         assert isinstance(found, float)
         assert not isinstance(found, np.generic)
-    assert isinstance(made + np.float64(1.0), np.generic | Noisy)
+    for found in (made + np.float64(1.0), np.int64(1) + made, np.float64(1.0) - made):
+        assert isinstance(found, np.float64)
     assert (made + np.array([1.0, 2.0])).tolist() == [1.5, 2.5]
     assert made.__add__("a") is NotImplemented
     assert type(made + 1j) is complex
@@ -94,6 +95,21 @@ def test_further_sums_are_noted_with_what_was_added_before():
         made + 1.0
         call.compare(tracked.Comparison(0.0, 0.0, ()))
     assert len(call.meetings) == len(call.comparisons) == tracked.MOST_MEETINGS == 64
+
+
+@pytest.mark.parametrize("one", [np.float64(1.0), np.int64(1)])
+def test_sums_with_numbers_of_numpy_are_plain_to_the_last_bit_and_keep_their_noise(one):
+    made, call = noisy()
+    total = 2.0 * (one - made)
+    assert (total.call, float(total.centre), total.factor) == (call, 2.0, -2.0)
+    assert total == 1.0
+    assert total.item() == 1.0
+    assert type(total.item()) is float
+    assert pickle.loads(pickle.dumps(total)) == 1.0
+    assert type(copy.deepcopy(total)) is type(total)
+    assert isinstance(np.exp(total), np.float64)
+    assert total > made
+    assert type(tracked.plain(total)) is np.float64
 
 
 def test_noise_is_written_into_arrays_with_its_memory():

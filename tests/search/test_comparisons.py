@@ -21,6 +21,7 @@ from dpaudit.search.comparisons import (
     certifiable_loss,
     comparison_size,
 )
+from dpaudit.search.showing import showing
 from tests.search.selections import BROKEN, REPAIRED
 
 HERE = Isolation(in_process=True)
@@ -170,6 +171,39 @@ def test_code_that_goes_on_after_such_an_answer_has_no_end():
     for x in ([-99.0] * 4, [-99.0, 99.0], [99.0, -99.0, -99.0]):
         seen.note(*runs_of(release, np.array(x)))
     assert not seen.is_certain
+
+
+def test_a_number_of_numpy_keeps_its_noise():
+    def above(x, rng):
+        limit = 0.5 + rng.laplace(scale=2.0)
+        return [one + rng.laplace(scale=4.0) >= limit for one in x]
+
+    (run,) = runs_of(above, np.array([0.0, 1.0]))
+    found = answers_of(run)
+    assert [one.centre for one in found] == [-0.5, 0.5]
+    assert [sorted(one.weights.values()) for one in found] == [[-2.0, 4.0]] * 2
+
+
+def test_pairs_are_compared_with_noise_before_which_code_does_not_stop():
+    def first_above(x, rng):
+        limit = rng.laplace(scale=2.0)
+        return next((k for k, one in enumerate(x) if one + rng.laplace(scale=2.0) > limit), None)
+
+    x = np.zeros(6)
+    with showing(first_above, first_above, 100) as shows:
+        before = len(answers_of(shows.run(x)))
+        shows.look_for_invariants(x, 0.1)
+        assert len(answers_of(shows.run(x))) > before
+
+
+def test_an_answer_that_shows_its_noise_counts_by_its_comparisons():
+    def gap(x, rng):
+        limit = rng.laplace(scale=2.0)
+        noisy = [one + rng.laplace(scale=2.0) for one in x]
+        return [one - limit if one > limit else 0.0 for one in noisy]
+
+    rising, falling = np.array([0.0, 1.0]), np.array([1.0, 0.0])
+    assert size_of(gap, rising, falling)[0] > 2 * size_of(gap, rising, rising + 1)[0]
 
 
 def test_noise_on_both_sides_of_a_comparison_cancels():
