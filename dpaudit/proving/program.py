@@ -21,6 +21,8 @@ length in a shape is None, and no operation may ask for it.
   or None for all; no axis is lost. ``assign`` (array, value): a copy of the array whose entries at
   ``key`` are those of the value. ``reshape`` and ``broadcast`` to ``shape``, ``transpose`` by
   ``axes``, ``concatenate`` along ``axis``.
+* ``within``: the value, which has to lie between ``low`` and ``high``: a rule that cannot show it
+  knows nothing. Where it does not lie there, the program is not what the function does.
 * ``bin_counts``: how many of the numbers lie in each bin between ``edges``, as numpy counts them.
 * ``decide``: the ``outcome`` of a condition on public noise, by which this path goes on.
 
@@ -156,9 +158,11 @@ def evaluate(program: Program, data: Mapping[str, Any], draws: Sequence[Any]) ->
     6.0
     """
     values: list[Any] = []
-    for node in program.nodes:
-        operands = [values[one] for one in node.operands]
-        values.append(_value(node, operands, data, draws))
+    with np.errstate(all="ignore"):
+        for node in program.nodes:
+            operands = [values[one] for one in node.operands]
+            found = _value(node, operands, data, draws)
+            values.append(found if found.dtype == node.dtype else found.astype(node.dtype))
     return values
 
 
@@ -220,6 +224,12 @@ def _assign(value: Any, entry: Any, key: Any) -> Any:
     return found
 
 
+def _within(value: Any, low: float, high: float) -> Any:
+    if not np.all((value >= low) & (value <= high)):
+        raise OtherPath
+    return value
+
+
 def _sized(shape: Any, size: int) -> list[int]:
     """Return a shape with the number of records in its place."""
     known = math.prod(one for one in shape if one is not None)
@@ -242,6 +252,7 @@ EVALUATORS: dict[str, Callable[..., Any]] = {
     "sort": _sort,
     "quantile": _quantile,
     "take": _take,
+    "within": _within,
     "assign": _assign,
     "reshape": lambda value, shape: value.reshape(_sized(shape, value.size)),
     "transpose": lambda value, axes: np.transpose(value, axes),

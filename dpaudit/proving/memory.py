@@ -1,0 +1,54 @@
+"""Memory of arrays that are traced: what it holds, and how views take their entries from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+
+@dataclass(eq=False)
+class Cell:
+    """Memory of an array.
+
+    Parameters
+    ----------
+    node
+        What it holds, or None where that are the public numbers ``value``.
+    value
+        Public numbers, or None.
+    version
+        How often it was written into.
+    is_ordered
+        Whether it lies row after row, as numpy's arrays do by default.
+    shares
+        Why it is not known which arrays share it, where so: then nothing may be written.
+    """
+
+    node: int | None
+    value: NDArray[Any] | None = None
+    version: int = 0
+    is_ordered: bool = True
+    shares: str = ""
+
+    def __post_init__(self) -> None:
+        if self.value is not None:
+            self.is_ordered = self.value.flags.c_contiguous
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """How a view takes its entries from those of another symbol.
+
+    Parameters
+    ----------
+    apply
+        To an array of plain numbers: a view of it.
+    emit
+        To a node, whose operations are written: returns the node of the view.
+    """
+
+    apply: Callable[[Any], Any]
+    emit: Callable[[int], int]
