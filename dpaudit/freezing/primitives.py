@@ -76,7 +76,8 @@ def _numpy_located(state: Any, stream: Stream, title: str, name: str, given: Any
         location, scale = values[0], values[1] - values[0]
     else:
         location, scale = values if len(values) == 2 else (0.0, *values, 1.0)[:2]
-    if name != "uniform" and np.any(np.asarray(scale) < 0):
+    is_known = not isinstance(scale, tracked.Symbolic)
+    if is_known and name != "uniform" and np.any(np.asarray(scale) < 0):
         raise ValueError("scale < 0")
     into = found.get("out")
     size = np.shape(into) if into is not None else _size(found.get("size"))

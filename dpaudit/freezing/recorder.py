@@ -291,6 +291,10 @@ def located(
     if isinstance(location, tracked.Symbolic):
         call, noise = located(state, stream, kind, name, 0.0, scale, whole)
         return call, location + noise
+    if isinstance(scale, tracked.Symbolic):
+        call, noise = located(state, stream, kind, name, 0.0, 1.0, whole)
+        found = scale * noise
+        return call, found + location if np.any(np.asarray(location) != 0) else found
     location, scale = tracked.plain(location), tracked.plain(scale)
     given = {"location": np.array(location, float), "scale": np.array(scale, float)}
     call = begin(state, stream, kind, name, whole, **given)
@@ -321,6 +325,8 @@ def opaque(
 
 def described(value: Any) -> str:
     """Return a parameter as text: numbers as they are, of anything else its kind and size."""
+    if isinstance(value, tracked.Symbolic):
+        return type(value).__name__
     if value is None or isinstance(value, bool | int | float | str | np.generic):
         return repr(value.item() if isinstance(value, np.generic) else value)[:60]
     return (

@@ -169,7 +169,15 @@ _COMPARING = (np.greater, np.greater_equal, np.less, np.less_equal)
 
 
 class Symbolic(ABC):
-    """Numbers that stand for those of many runs: noise is added to them as to any number."""
+    """Numbers that stand for those of many runs: noise is added to them as to any number.
+
+    Attributes
+    ----------
+    is_scale
+        Whether noise may be multiplied by them, where they are the scale of a law.
+    """
+
+    is_scale = False
 
     @property
     @abstractmethod
@@ -182,9 +190,9 @@ class Symbolic(ABC):
 
 
 def numbers(value: Any, name: str) -> Any:
-    """Return a parameter of a law as a number or an array; a location may stand for many runs'."""
+    """Return a parameter of a law as numbers; a location, or a scale, may stand for many runs'."""
     if isinstance(value, Symbolic):
-        if name == "loc":
+        if name == "loc" or value.is_scale:
             return value
         value = value.plain(f"data or noise decide the {name} of noise")
     found = plain(value)
