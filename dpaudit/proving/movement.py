@@ -268,19 +268,19 @@ def _one_moved(symbol: Symbol, numbers: Any, places: Any, apply: Callable[[Any],
     return fresh(symbol, apply, emit, is_array=isinstance(places, np.ndarray))
 
 
-def _along(function: Any, default: Any) -> Callable[..., Any]:
+def _along(function: Any) -> Callable[..., Any]:
     """Return the rule of a function that moves entries along one axis, where it is given one."""
     otherwise = _moving(function)
 
-    def rule(tracing: Tracing, array: Any, *given: Any, axis: Any = default, **named: Any) -> Any:
-        symbol = tracing.symbol_of(array)
+    def rule(tracing: Tracing, array: Any, how: Any, axis: Any = None, **named: Any) -> Any:
+        symbol, given = tracing.symbol_of(array), (how,)
         if axis is None or isinstance(axis, tuple) or named or holds_symbol(given):
             return otherwise(tracing, array, *given, axis=axis, **named)
         at = axes_of(operator.index(axis), symbol.ndim)[0]
         if (n := symbol.dims[at]) is None:
             tracing.refuse(*structure.BY_PLACE)
         places = function(np.arange(n), *given, axis=0)
-        if np.ndim(places) != 1 or np.may_share_memory(places, np.arange(0)):
+        if np.ndim(places) != 1:
             return otherwise(tracing, array, *given, axis=axis)
         key: list[Any] = [None] * symbol.ndim
         key[at] = places.tolist()
@@ -341,7 +341,7 @@ RULES: dict[Any, Callable[..., Any]] = {
     np.diag: _diag,
     np.tril: _triangle(np.tril),
     np.triu: _triangle(np.triu),
-    **{one: _along(one, None) for one in (np.roll, np.take, np.repeat, np.delete)},
+    **{one: _along(one) for one in (np.roll, np.take, np.repeat, np.delete)},
     **{
         getattr(np, name): _moving(getattr(np, name))
         for name in (

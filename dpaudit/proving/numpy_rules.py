@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
 from dpaudit.proving import (
+    lookups,
     methods,
     movement,
     operators,
@@ -20,7 +22,9 @@ from dpaudit.proving import (
     reductions,
     statistics,
     structure,
+    subsets,
 )
+from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.symbol import Symbol, Tracing
 from dpaudit.proving.writing import write
 
@@ -38,23 +42,86 @@ class NumpyRules:
 
     def operate(self, tracing: Tracing, ufunc: Any, method: str, given: Any, options: Any) -> Any:
         """Return what a universal function, by its method, makes of symbols and arrays."""
-        return operators.operate(tracing, ufunc, method, given, options)
+        with FailuresNoted(tracing):
+            if (held := _subset_in(given)) is not None:
+                return subsets.operate(held, ufunc, method, given, options)
+            return operators.operate(tracing, ufunc, method, given, options)
 
     def call(self, tracing: Tracing, function: Any, args: Any, named: Any) -> Any:
         """Return what any other function of numpy makes of arguments that hold symbols."""
-        return call(tracing, function, args, named)
+        with FailuresNoted(tracing):
+            if (held := _subset_in((*args, *named.values()))) is not None:
+                return subsets.call(held, function, args, named)
+            return call(tracing, function, args, named)
 
     def take(self, symbol: Symbol, key: Any) -> Any:
         """Return entries of a symbol."""
-        return structure.take(symbol, key)
+        with FailuresNoted(symbol.tracing):
+            return _take(symbol, key)
 
     def write(self, symbol: Symbol, key: Any, value: Any) -> None:
         """Write entries of a symbol."""
-        write(symbol, key, value)
+        with FailuresNoted(symbol.tracing):
+            _write(symbol, key, value)
 
     def method(self, symbol: Symbol, name: str) -> Callable[..., Any] | None:
         """Return a method of arrays, or nothing for one that is not followed."""
         return methods.method(symbol, name)
+
+
+class FailuresNoted:
+    """A block whose errors are refusals too, as nobody knows whether numpy would raise them."""
+
+    def __init__(self, tracing: Tracing) -> None:
+        self.tracing = tracing
+
+    def __enter__(self) -> None:
+        """Do nothing."""
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if error is not None and self.tracing.refusal is None:
+            with suppress(NotProved):
+                self.tracing.refuse(f"raises {kind.__name__} from what records or noise decide")
+
+
+def _take(symbol: Symbol, key: Any) -> Any:
+    if (held := _hidden_key(symbol, key)) is None:
+        return structure.take(symbol, key)
+    at, rest = held
+    rows = structure.take(symbol, rest) if rest else symbol
+    return lookups.look_up(rows, at) if at.dtype.kind != "b" else subsets.choose(rows, at)
+
+
+def _write(symbol: Symbol, key: Any, value: Any) -> None:
+    if (held := _hidden_key(symbol, key)) is None:
+        write(symbol, key, value)
+        return
+    at, rest = held
+    rows = structure.take(symbol, rest) if rest else symbol
+    if at.dtype.kind != "b":
+        lookups.write_at(rows, at, value)
+    else:
+        subsets.write_chosen(rows, at, value)
+
+
+def _subset_in(values: Any) -> subsets.Subset | None:
+    return next((one for one in values if isinstance(one, subsets.Subset)), None)
+
+
+def _hidden_key(symbol: Symbol, key: Any) -> tuple[Symbol, tuple[Any, ...]] | None:
+    """Return what records or noise decide of an index, and the index of the other axes."""
+    items = key if isinstance(key, tuple) else (key,)
+    if _subset_in(items) is not None:
+        symbol.tracing.refuse("records that a condition chooses decide a position")
+    hidden = [one for one in items if isinstance(one, Symbol) and not one.is_public]
+    if not hidden:
+        return None
+    first, rest = hidden[0], items[1:]
+    plain = [one for one in rest if not isinstance(one, slice | int) and one is not ...]
+    if len(hidden) > 1 or items[0] is not first or plain:
+        first.tracing.refuse("records or noise decide a position among others")
+    before = (slice(None),) * (first.ndim if first.dtype.kind == "b" else 1)
+    return first, (*before, *rest) if rest else ()
 
 
 NUMPY = NumpyRules()

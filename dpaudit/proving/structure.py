@@ -213,7 +213,7 @@ def _is_mask(value: Any) -> bool:
 
 
 def _positions(tracing: Tracing, n: int | None, item: Any, axis: int) -> Positions:
-    if isinstance(item, slice) and item in _WHOLE:
+    if isinstance(item, slice) and item in WHOLE:
         return None
     if n is None:
         tracing.refuse(*BY_PLACE)
@@ -230,7 +230,7 @@ def _positions(tracing: Tracing, n: int | None, item: Any, axis: int) -> Positio
     return places
 
 
-_WHOLE = (slice(None), slice(0, None), slice(None, None, 1), slice(0, None, 1))
+WHOLE = (slice(None), slice(0, None), slice(None, None, 1), slice(0, None, 1))
 
 
 def plain_key(key: Any) -> tuple[Any, ...]:
@@ -247,7 +247,7 @@ def _plain_item(item: Any) -> Any:
     if isinstance(item, Symbol):
         if item.is_public:
             return _plain_item(np.array(item.value) if item.is_array else item.plain("")[()])
-        return item if item.dims or item.dtype.kind == "b" else operator.index(item)
+        return item
     if isinstance(item, bool | np.bool_):
         return np.asarray(item)
     if isinstance(item, list | np.ndarray):

@@ -83,6 +83,8 @@ class Tracing:
     ) -> Symbol:
         """Append an operation and return its value; an equal one that is there is taken again."""
         numbers = [one.index if isinstance(one, Symbol) else one for one in operands]
+        if operation in ("reshape", "broadcast"):
+            parameters["shape"] = list(shape)
         made = np.dtype(dtype)
         return Symbol.of_node(self, self.node(operation, numbers, shape, made, parameters), made)
 
