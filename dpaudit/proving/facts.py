@@ -14,6 +14,9 @@ from dpaudit.proving.universe import NOWHERE_APART, UNBOUNDED, Distance
 
 Ends = NDArray[np.float64]
 
+UNMOVED: Ends = np.zeros((3, 1))
+ANYHOW: Ends = np.full((3, 1), math.inf)
+
 
 @dataclass(frozen=True, eq=False)
 class Rows:
@@ -23,10 +26,14 @@ class Rows:
     ----------
     records
         Arrays of one record's number for each row, shape ``(rows,)`` each; a row depends on all of
-        its records and on no other. None: row i is of record i alone, whatever their number.
+        its records and on no other. The number -1 is no record. None: row i is of record i alone,
+        whatever their number.
+    axis
+        The rows are the positions along this axis.
     """
 
     records: tuple[NDArray[np.int64], ...] | None = None
+    axis: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,17 +47,21 @@ class Facts:
         that are alike, also for an axis of records of any length.
     change
         How far an entry moves at most, to be broadcast likewise; of rows, an entry of a row whose
-        records change.
+        records change. Where records are added, the rows that both datasets have: those of records
+        do not move.
     distance
-        How far the whole moves.
+        How far the whole moves. Unbounded where records are added to the value itself.
     is_integer
         Whether all entries are whole numbers.
     rows
-        Which records stand in which row of axis 0; None where any may stand in any.
+        Which records stand in which row; None where any may stand in any.
     norms
-        Bounds on the L1 and the Euclidean length of a row, by 1 and 2.
+        Bounds on the L1 and the Euclidean length of a row, by 1 and 2; of the whole without rows.
     refusal
         Why nothing is known: then the ends are infinite.
+    moves
+        How far one record that changes moves the whole in L1, Euclidean and largest entry, shape
+        ``(3, records)``; ``(3, 1)`` for each record alike, whatever their number.
     """
 
     low: Ends
@@ -61,6 +72,7 @@ class Facts:
     rows: Rows | None = None
     norms: Mapping[int, float] = field(default_factory=dict)
     refusal: Refusal | None = None
+    moves: Ends = field(default_factory=lambda: UNMOVED)
 
 
 def of_public(low: Ends, high: Ends, *, is_integer: bool = False) -> Facts:
@@ -71,4 +83,4 @@ def of_public(low: Ends, high: Ends, *, is_integer: bool = False) -> Facts:
 def of_nothing(refusal: Refusal) -> Facts:
     """Return the facts of a value of which no rule says anything."""
     end = np.asarray(math.inf)
-    return Facts(-end, end, end, UNBOUNDED, refusal=refusal)
+    return Facts(-end, end, end, UNBOUNDED, refusal=refusal, moves=ANYHOW)

@@ -1,0 +1,163 @@
+"""What is known of every value of a program: by rules of its operands, and by what looks deeper.
+
+Facts are found on demand and remembered. What is refused is refused lazily: a value whose operand
+has no facts has none either, with the cause of the first, unless a rule for a whole pattern knows
+it (a clip by norm divides by a length that may be 0, and is bounded all the same).
+
+A value that is no secret is the same for both neighbours: public numbers, noise, and what was made
+of releases. A release may be any number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dpaudit.proving.facts import UNMOVED, Facts, of_nothing, of_public
+from dpaudit.proving.program import Node, Program
+from dpaudit.proving.refinements import REFINEMENTS
+from dpaudit.proving.refusals import Refusal
+from dpaudit.proving.rules import RULES
+from dpaudit.proving.rules.patterns import PATTERNS
+from dpaudit.proving.trace import Kind
+from dpaudit.proving.universe import NOWHERE_APART, Distance, Universe
+
+_NARROW = frozenset({"float16", "float32", "complex64", "complex128", "object"})
+_ANYWHERE = np.asarray(np.inf)
+
+
+class Analysis:
+    """The facts and distances of a program's values.
+
+    Parameters
+    ----------
+    program
+        What a function does.
+    universe
+        The datasets it is called with.
+    kinds
+        What each value depends on; without them everything that depends on data is private.
+
+    Examples
+    --------
+    >>> from dpaudit.proving.universe import Part
+    >>> part = Part("", (5,), np.zeros(()), np.ones(()))
+    >>> program = Program()
+    >>> x = program.add("data", shape=(5,), part="")
+    >>> mean = program.add("mean", [x], shape=(), axis=None)
+    >>> analysis = Analysis(program, Universe((part,), 5, "replace"))
+    >>> round(analysis.distance(mean).l1, 9)
+    0.2
+    """
+
+    def __init__(
+        self, program: Program, universe: Universe, kinds: Sequence[Kind] | None = None
+    ) -> None:
+        self.program = program
+        self.universe = universe
+        self.kinds = depend_on_data(program) if kinds is None else kinds
+        self._facts: dict[int, Facts] = {}
+        self._distances: dict[int, Distance] = {}
+
+    def facts(self, index: int) -> Facts:
+        """Return what rules know of a value."""
+        found = self._facts.get(index)
+        if found is not None:
+            return found
+        pending = [index]
+        while pending:
+            node = self.program.nodes[pending[-1]]
+            missing = [one for one in node.operands if one not in self._facts]
+            if missing:
+                pending.extend(missing)
+                continue
+            pending.pop()
+            if node.index not in self._facts:
+                self._facts[node.index] = self._bound(node)
+        return self._facts[index]
+
+    def distance(self, index: int) -> Distance:
+        """Return how far neighbours move a value, by rules and by refinements."""
+        if index not in self._distances:
+            self._distances[index] = self._refine(index)
+        return self._distances[index]
+
+    def value(self, index: int) -> Any:
+        """Return the numbers of a value that is a constant; None of others."""
+        node = self.program.nodes[index]
+        return node.parameters["value"] if node.operation == "constant" else None
+
+    def _bound(self, node: Node) -> Facts:
+        kind = self.kinds[node.index]
+        if kind is Kind.NOISY:
+            return of_public(-_ANYWHERE, _ANYWHERE)
+        facts = self._apply_rules(node)
+        return facts if kind is Kind.PRIVATE else _publish(facts)
+
+    def _apply_rules(self, node: Node) -> Facts:
+        pattern = PATTERNS.get(node.operation)
+        found = None if pattern is None else pattern(self, node)
+        if found is None:
+            refusal = next(
+                (one for each in node.operands if (one := self.facts(each).refusal)), None
+            )
+            found = of_nothing(refusal) if refusal else RULES[node.operation](self, node)
+        wrong = None if found.refusal else _refuse_type(node, found)
+        return of_nothing(wrong) if wrong else found
+
+    def _refine(self, index: int) -> Distance:
+        found = self.facts(index).distance
+        if self.kinds[index] is not Kind.PRIVATE or found.linf == 0.0:
+            return found
+        for refine in REFINEMENTS:
+            found = found.tighten(refine(self, index))
+        return found
+
+
+def depend_on_data(program: Program) -> list[Kind]:
+    """Return PRIVATE for what depends on data, PUBLIC for the rest."""
+    kinds: list[Kind] = []
+    for node in program.nodes:
+        is_private = node.operation in {"data", "size"} or any(
+            kinds[one] is Kind.PRIVATE for one in node.operands
+        )
+        kinds.append(Kind.PRIVATE if is_private else Kind.PUBLIC)
+    return kinds
+
+
+def _publish(facts: Facts) -> Facts:
+    """Return the facts of a value that is no secret: neighbours have it in common."""
+    if facts.distance.linf == 0.0:
+        return facts
+    none = np.zeros(())
+    return replace(facts, change=none, distance=NOWHERE_APART, moves=UNMOVED, rows=None)
+
+
+def _refuse_type(node: Node, facts: Facts) -> Refusal | None:
+    """Return why numbers of a type are no real numbers: they wrap around, or are rounded."""
+    if node.dtype == "float64":
+        return None
+    if node.dtype in _NARROW:
+        return Refusal(node.place, f"computes with {node.dtype}", 'use .astype("float64")')
+    if not facts.is_integer and node.dtype.startswith(("int", "uint", "bool")):
+        return Refusal(node.place, f"turns numbers into {node.dtype}", "use np.trunc before")
+    lowest, highest = _range_of(node.dtype)
+    if bool(np.all(facts.low >= lowest) and np.all(facts.high <= highest)):
+        return None
+    return Refusal(
+        node.place,
+        f"makes numbers of {node.dtype} that may be too large for it and wrap around",
+        'use .astype("float64") or clip the numbers before',
+    )
+
+
+def _range_of(dtype: str) -> tuple[float, float]:
+    if dtype == "bool":
+        return 0.0, 1.0
+    if dtype.startswith(("int", "uint")):
+        known = np.iinfo(dtype)
+        return float(known.min), float(known.max) - (1024.0 if known.bits == 64 else 0.0)
+    return -np.inf, np.inf

@@ -1,0 +1,96 @@
+"""Sums, differences and negatives of two values.
+
+**Theorem.** |(a + b) - (a' + b')| <= |a - a'| + |b - b'| in every norm, and in every entry; the
+ends add up. The length of a sum of two rows is at most the sum of their lengths.
+
+*Proof.* The triangle inequality. QED
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dpaudit.proving.facts import Facts
+from dpaudit.proving.program import Node
+from dpaudit.proving.rounding import down, up
+from dpaudit.proving.rules.contract import Knowledge, Rule
+from dpaudit.proving.rules.entrywise import combine, lifted
+from dpaudit.proving.settling import lengths_of_rows, magnitude
+from dpaudit.proving.standing import is_fixed
+
+
+def bound_add(knowledge: Knowledge, node: Node) -> Facts:
+    """Return the facts of a sum of two values."""
+    one, other = (knowledge.facts(index) for index in node.operands)
+    low, high = add_ends(one.low, one.high, other.low, other.high)
+    return _combine(knowledge, node, low, high)
+
+
+def bound_subtract(knowledge: Knowledge, node: Node) -> Facts:
+    """Return the facts of a difference; that of a value and itself is 0."""
+    one, other = (knowledge.facts(index) for index in node.operands)
+    if node.operands[0] == node.operands[1]:
+        return combine(knowledge, node, [0.0, 0.0], np.zeros(()), np.zeros(()), is_integer=True)
+    low, high = add_ends(one.low, one.high, -other.high, -other.low)
+    return _combine(knowledge, node, low, high)
+
+
+def bound_negative(knowledge: Knowledge, node: Node) -> Facts:
+    """Return the facts of a negative."""
+    one = knowledge.facts(node.operands[0])
+    return combine(
+        knowledge,
+        node,
+        [1.0],
+        -one.high,
+        -one.low,
+        is_integer=one.is_integer,
+        norms=dict(one.norms),
+    )
+
+
+def add_ends(low: Any, high: Any, other_low: Any, other_high: Any) -> tuple[Any, Any]:
+    """Return the ends of sums of two numbers between ends."""
+    with np.errstate(all="ignore"):
+        return down(np.add(low, other_low)), up(np.add(high, other_high))
+
+
+def _combine(knowledge: Knowledge, node: Node, low: Any, high: Any) -> Facts:
+    one, other = (knowledge.facts(index) for index in node.operands)
+    return combine(
+        knowledge,
+        node,
+        [1.0, 1.0],
+        low,
+        high,
+        is_integer=one.is_integer and other.is_integer,
+        norms=_add_norms(knowledge, node) if one.norms or other.norms else None,
+    )
+
+
+def _add_norms(knowledge: Knowledge, node: Node) -> dict[int, float] | None:
+    """Return the norms of sums of rows, where both have rows along the same axis or none."""
+    operands = lifted(knowledge, node)
+    moving = [one for one in operands if not is_fixed(one)]
+    axes = {one.rows.axis if one.rows else None for one in moving}
+    if len(axes) != 1:
+        return None
+    each = [row_norms(one, node, axes.copy().pop()) for one in operands]
+    return {kind: float(up(each[0][kind] + each[1][kind])) for kind in (1, 2)}
+
+
+def row_norms(facts: Facts, node: Node, axis: int | None) -> dict[int, float]:
+    """Return bounds on the lengths of rows along an axis, or of the whole, by norms and ends."""
+    shape = node.shape if axis is not None else (1, *node.shape)
+    sizes = lengths_of_rows(magnitude(facts), shape, axis or 0).max(axis=1, initial=0.0)
+    norms = {} if is_fixed(facts) else facts.norms
+    return {kind: min(float(sizes[kind - 1]), norms.get(kind, float("inf"))) for kind in (1, 2)}
+
+
+RULES: dict[str, Rule] = {
+    "add": bound_add,
+    "subtract": bound_subtract,
+    "negative": bound_negative,
+}
