@@ -19,7 +19,7 @@ LISTS := pyproject.toml constraints.txt
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test quick cluster packages tensors training docs docs-test mutants peers dpriv-bench published examples release lint types wheelhouse bench constraints clean
+.PHONY: help audit test quick cluster packages tensors training docs docs-test mutants attack-proofs peers dpriv-bench published examples release lint types wheelhouse bench constraints clean
 # Two pips in one .venv would trip over each other, and the jobs below use every core themselves.
 .NOTPARALLEL:
 
@@ -34,6 +34,7 @@ help:
 	@echo 'make docs-test    run all it shows, and look at every page in Chromium'
 	@echo 'make training     run recipes of training with opacus, torch and jax, in their own environment'
 	@echo 'make mutants      see that every seeded fault fails a test, 40 minutes at most on two cores'
+	@echo 'make attack-proofs  seek a pair worse than proved, for generated programs (ATTACK_ARGS=...)'
 	@echo 'make peers        measure other packages on the same work, and write docs/peers.md'
 	@echo 'make dpriv-bench  audit the questions of DPriv-Bench, and write docs/dpriv-bench.md'
 	@echo 'make published    divide published bounds by exact ones, and write docs/published-bounds.md'
@@ -109,6 +110,11 @@ $(TRAINING)/.installed: UNPINNED = attrs mpmath
 
 mutants: $(DEV)
 	@$(BIN)/python -m tests.mutants.run $(if $(FAULT),--fault '$(FAULT)') $(MUTANTS_ARGS)
+
+# Programs of a range of seeds; what build/attack.jsonl holds is not done again.
+attack-proofs: $(DEV)
+	@mkdir -p build
+	@$(BIN)/python -m tests.proving.attack --journal build/attack.jsonl $(ATTACK_ARGS)
 
 # Other packages, each in an environment of its own; PEERS_ARGS="--quick" takes less data.
 peers: $(DEV)

@@ -1,0 +1,208 @@
+"""The attack on one program: pairs at random, then beside those that move a claim most."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaudit.proving.program import Node, Program
+from dpaudit.proving.trace import Kind
+from dpaudit.proving.universe import Universe
+
+from .exact import Undecided
+from .judge import Break, Claim, Prover, confirm, kinds_of, measure_facts, measure_movement
+from .pairs import Neighbours, Pairs, constants_of
+from .stacked import evaluate_stacked
+
+MakesProver = Callable[[Program, Universe, tuple[Kind, ...]], Prover]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long one program is attacked.
+
+    Parameters
+    ----------
+    rounds
+        Of pairs: one at random, then beside the best.
+    width
+        Pairs of a round.
+    best
+        How many of them the next round starts from.
+    """
+
+    rounds: int = 3
+    width: int = 32
+    best: int = 3
+
+
+CHEAP, DEEP = Effort(), Effort(rounds=25, width=64, best=6)
+
+
+@dataclass
+class Outcome:
+    """What an attack on one program came to.
+
+    Parameters
+    ----------
+    proved, refused
+        How many nodes that stem from records have a finite distance, and how many have none.
+    tight
+        How many nodes were moved by all that is proved of one of their norms.
+    breaks
+        Claims that a pair refutes over the reals.
+    undecided
+        How many suspects were too close to be told.
+    crash
+        What the prover failed with, other than a refusal.
+    """
+
+    proved: int = 0
+    refused: int = 0
+    tight: int = 0
+    breaks: list[Break] = field(default_factory=list)
+    undecided: int = 0
+    crash: str = ""
+
+    def merge(self, other: Outcome) -> None:
+        """Add what another program came to."""
+        self.proved += other.proved
+        self.refused += other.refused
+        self.tight += other.tight
+        self.undecided += other.undecided
+        self.breaks += other.breaks
+
+
+class Attack:
+    """An attack on one program.
+
+    Parameters
+    ----------
+    program, universe
+        What is attacked.
+    prover
+        What makes claims of it.
+    seed
+        Of pairs and coins.
+    """
+
+    def __init__(
+        self, program: Program, universe: Universe, make_prover: MakesProver, seed: int
+    ) -> None:
+        self.program, self.universe = program, universe
+        kinds = kinds_of(program)
+        self.prover = make_prover(program, universe, kinds)
+        self.nodes = [n for n in program.nodes if kinds[n.index] is Kind.PRIVATE]
+        self.generator = np.random.default_rng([seed, 1])
+        self.neighbours = Neighbours(universe, constants_of(program), self.generator)
+        self.whole = {n.parameters["part"]: n.dtype for n in self.nodes if n.operation == "data"}
+        self.outcome = Outcome()
+        self._suspects: set[tuple[int, str]] = set()
+        self._tight: set[int] = set()
+
+    def run(self, effort: Effort = CHEAP) -> Outcome:
+        """Return what came of it."""
+        self._count()
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            for _ in range(1 if self.universe.records is not None else 2):
+                self._climb(effort)
+        self.outcome.tight = len(self._tight)
+        return self.outcome
+
+    def _count(self) -> None:
+        for node in self.nodes:
+            is_finite = np.isfinite(self.prover.distance(node.index).linf)
+            self.outcome.proved += int(is_finite)
+            self.outcome.refused += int(not is_finite)
+
+    def _climb(self, effort: Effort) -> None:
+        pairs = self.neighbours.make(effort.width, self._records())
+        for number in range(effort.rounds):
+            claims = list(self._measure(pairs))
+            if number + 1 == effort.rounds or not claims:
+                return
+            _, claim = claims[self._target(claims)]
+            best = np.argsort(-claim.ratio)[: effort.best]
+            pairs = self.neighbours.beside(pairs, best.tolist(), effort.width)
+
+    def _records(self) -> int:
+        """Return the number of records, where neighbours differ in it of the larger dataset."""
+        if self.universe.records is not None:
+            return self.universe.records
+        return int(self.generator.integers(1, 6))
+
+    def _target(self, claims: list[tuple[Node, Claim]]) -> int:
+        """Return which claim is aimed at: a late one, more often."""
+        last = len(claims) - 1
+        return max(0, last - int(self.generator.integers(0, len(claims)) ** 2 // len(claims)))
+
+    def _draws(self, pairs: Pairs) -> list[NDArray[Any]]:
+        draws = [node for node in self.program.nodes if node.operation == "draw"]
+        return [self.generator.random((len(pairs), *_known(node))) for node in draws]
+
+    def _measure(self, pairs: Pairs) -> Iterator[tuple[Node, Claim]]:
+        """Yield claims of nodes, and note those that are beaten."""
+        draws = self._draws(pairs)
+        try:
+            one, other = (
+                evaluate_stacked(self.program, self._typed(data), draws)[0]
+                for data in (pairs.one, pairs.other)
+            )
+        except (ValueError, IndexError):  # nothing to choose from, or a power of integers below 0
+            return
+        for node in self.nodes:
+            first, second = (_as_long(value[node.index], len(pairs)) for value in (one, other))
+            for claim in self._claims(node, first, second, pairs):
+                if claim.is_beaten:
+                    self._suspect(node, claim, pairs, draws)
+                elif claim.name in ("l1", "l2", "linf"):
+                    if claim.ratio[claim.best] > 1 - 1e-9:
+                        self._tight.add(node.index)
+                    yield node, claim
+
+    def _claims(
+        self, node: Node, one: NDArray[Any], other: NDArray[Any], pairs: Pairs
+    ) -> Iterator[Claim]:
+        yield from measure_facts(self.prover.facts(node.index), node, one, other, pairs)
+        yield from measure_movement(self.prover.distance(node.index), node, one, other)
+
+    def _typed(self, data: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        return {name: value.astype(self.whole.get(name, "float64")) for name, value in data.items()}
+
+    def _suspect(self, node: Node, claim: Claim, pairs: Pairs, draws: list[NDArray[Any]]) -> None:
+        """Note a claim that is beaten over the reals, once for each node and name."""
+        if (node.index, claim.name) in self._suspects:
+            return
+        self._suspects.add((node.index, claim.name))
+        best = claim.best % len(pairs)
+        coins = tuple(one[best] for one in draws)
+        differs = pairs.differs[best]
+        found = Break(
+            claim.name,
+            node,
+            claim.bound,
+            float(claim.found[best]),
+            *pairs.pair(best),
+            differs,
+            coins,
+        )
+        try:
+            if confirm(self.prover, self.universe, self.program, found):
+                self.outcome.breaks.append(found)
+        except Undecided:
+            self.outcome.undecided += 1
+
+
+def _known(node: Node) -> tuple[int, ...]:
+    return tuple(one for one in node.shape if one is not None)
+
+
+def _as_long(value: NDArray[Any], many: int) -> NDArray[Any]:
+    """Return a value of each pair: what is alike of all of them stands once."""
+    return value if len(value) == many else np.broadcast_to(value, (many, *value.shape[1:]))
