@@ -286,7 +286,7 @@ def located(
     shape: tuple[int, ...] | None,
 ) -> tuple[Call, Any]:
     """Return a draw of a law with location and scale, and its call."""
-    own = np.broadcast_shapes(np.shape(location), np.shape(scale))
+    own = np.broadcast_shapes(_shape(location), _shape(scale))
     whole = own if shape is None else shape
     if isinstance(location, tracked.Symbolic):
         call, noise = located(state, stream, kind, name, 0.0, scale, whole)
@@ -299,6 +299,10 @@ def located(
     given = {"location": np.array(location, float), "scale": np.array(scale, float)}
     call = begin(state, stream, kind, name, whole, **given)
     return call, state.form(call, location, scale)
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    return value.shape if isinstance(value, tracked.Symbolic) else np.shape(value)
 
 
 def opaque(

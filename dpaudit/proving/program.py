@@ -181,7 +181,7 @@ def _value(node: Node, operands: list[Any], data: Mapping[str, Any], draws: Sequ
         return np.broadcast_to(operands[0], [records if one is None else one for one in node.shape])
     if node.operation == "decide":
         if bool(operands[0]) != given["outcome"]:
-            raise OtherPath
+            raise OtherPath(node.index)
         return operands[0]
     return np.asarray(EVALUATORS[node.operation](*operands, **given))
 

@@ -214,6 +214,7 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
     """
 
     __array_priority__ = 3000.0
+    is_scale = True
 
     tracing: Tracing
     cell: Cell

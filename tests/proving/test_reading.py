@@ -1,0 +1,460 @@
+"""Functions read on symbols: what is followed gives what runs give, and tricks are refused."""
+
+from __future__ import annotations
+
+import math
+import random
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpaudit.domains.columns import Booleans, Categories, Integers, Numbers
+from dpaudit.domains.domain import Domain
+from dpaudit.proving.reading import read_trace
+from dpaudit.proving.refusals import NotProved
+from dpaudit.proving.trace import Trace
+from examples import replayed
+
+ARRAY = Domain(bounds=(0, 1), records=5)
+LIST = Domain(bounds=(0, 1), records=4, form="list")
+ANY_SIZE = Domain(bounds=(0, 1))
+VALUE = Domain(bounds=(0, 1), form="value")
+TABLE = Domain(
+    columns={
+        "age": Integers(low=0, high=9),
+        "kind": Categories(values=("x", "y", "z")),
+        "smokes": Booleans(),
+        "v": Numbers(),
+        "w": Numbers(low=-1, high=2),
+    },
+    records=5,
+)
+KINDS = ["x", "y", "z"]
+
+
+def operations(trace: Trace, path: int = 0) -> list[str]:
+    return [one.operation for one in trace.paths[path].program.nodes]
+
+
+def refusal(function: Callable[..., Any], domain: Domain = ARRAY, **given: Any) -> NotProved:
+    with pytest.raises(NotProved) as caught:
+        read_trace(function, domain, **given)
+    return caught.value
+
+
+# --- paths -----------------------------------------------------------------------------------
+
+
+def test_a_branch_on_noise_has_two_paths() -> None:
+    def release(x: Any, rng: Any) -> Any:
+        total = x.sum() + rng.laplace()
+        return total if total > 2 else -1.0
+
+    found = read_trace(release, ARRAY)
+    assert [one.decisions for one in found.paths] == [(True,), (False,)]
+    assert found.compared == 200
+    assert all("decide" in operations(found, n) for n in (0, 1))
+
+
+def test_a_branch_on_records_is_refused_at_its_line() -> None:
+    def release(x: Any, rng: Any) -> Any:
+        if x.sum() > 2:
+            return rng.laplace()
+        return 0.0
+
+    assert "in release" in refusal(release).refusal.place
+
+
+def test_a_refusal_is_final_whatever_the_code_catches() -> None:
+    def release(x: Any, rng: Any) -> Any:
+        try:
+            biased = 1.0 if x.sum() > 2 else 0.0
+        except Exception:
+            biased = 0.0
+        return x.sum() + rng.laplace() + biased
+
+    assert "records" in refusal(release).refusal.reason
+
+
+def test_sparse_vector_has_a_path_for_each_stop() -> None:
+    def above(x: Any, rng: Any) -> Any:
+        limit = 1.0 + rng.laplace()
+        for n in range(5):
+            if x[: n + 1].sum() + rng.laplace() > limit:
+                return n
+        return -1
+
+    found = read_trace(above, ARRAY)
+    assert [len(one.decisions) for one in found.paths] == [1, 2, 3, 4, 5, 5]
+
+
+def test_loops_that_noise_ends_are_refused() -> None:
+    def redraw(x: Any, rng: Any) -> Any:
+        noisy = rng.laplace()
+        while noisy > 0:
+            noisy = rng.laplace()
+        return noisy
+
+    assert "branches" in refusal(redraw, most_paths=50).refusal.reason
+
+
+def test_more_paths_than_asked_are_refused() -> None:
+    def flips(x: Any, rng: Any) -> Any:
+        return [1 if rng.random() < 0.5 else 0 for _ in range(6)]
+
+    assert len(read_trace(flips, ARRAY, most_paths=64).paths) == 64
+    assert "ways" in refusal(flips, most_paths=63).refusal.reason
+
+
+def test_a_condition_that_is_asked_twice_is_decided_once() -> None:
+    def release(x: Any, rng: Any) -> Any:
+        noisy = rng.laplace()
+        first = 1 if noisy > 0 else 0
+        return first, 1 if noisy > 0 else 0
+
+    assert len(read_trace(release, ARRAY).paths) == 2
+
+
+def test_noise_may_choose_a_public_position() -> None:
+    def release(x: Any, rng: Any) -> Any:
+        return ["a", "b", "c"][rng.integers(3)], [1.0, 5.0][np.argmax(rng.laplace(size=2))]
+
+    found = read_trace(release, ARRAY)
+    assert len(found.paths) == 6
+
+
+# --- tricks ----------------------------------------------------------------------------------
+
+KEPT: list[float] = []
+
+
+def keeps_state(x: Any, rng: Any) -> Any:
+    KEPT.append(0.0)
+    return x.sum() * len(KEPT) + rng.laplace()
+
+
+def asks_for_the_exact_type(x: Any, rng: Any) -> Any:
+    return x.sum() * (2 if type(x) is np.ndarray else 1) + rng.laplace()
+
+
+def asks_for_the_module(x: Any, rng: Any) -> Any:
+    return x.sum() * (1 if "proving" in type(x).__module__ else 2) + rng.laplace()
+
+
+def asks_for_the_text(x: Any, rng: Any) -> Any:
+    return x.sum() + rng.laplace() if "Symbol" in repr(x) else x.sum()
+
+
+def seeds_its_own(x: Any) -> Any:
+    return x.sum() + np.random.default_rng(5).laplace()
+
+
+def reseeds(x: Any) -> Any:
+    random.seed(3)
+    return x.sum() + random.gauss(0, 1)
+
+
+def takes_the_bits(x: Any, rng: Any) -> Any:
+    return x.sum() + rng.laplace() + rng.bit_generator.state["state"]["state"] % 2
+
+
+def shuffles(x: Any, rng: Any) -> Any:
+    rng.shuffle(x)
+    return x[0]
+
+
+def draws_by_records(x: Any, rng: Any) -> Any:
+    return rng.laplace(size=int(x.sum()))
+
+
+def indexes_by_records(x: Any, rng: Any) -> Any:
+    return [1, 2, 3][int(x.sum())]
+
+
+def returns_text(x: Any, rng: Any) -> Any:
+    return str(x.sum())
+
+
+def formats(x: Any, rng: Any) -> Any:
+    return f"{x.sum() + rng.laplace():.3f}"
+
+
+def returns_an_object(x: Any, rng: Any) -> Any:
+    return object()
+
+
+def returns_a_generator(x: Any, rng: Any) -> Any:
+    return (one for one in x)
+
+
+def raises_on_symbols(x: Any, rng: Any) -> Any:
+    raise ValueError("no")
+
+
+def raises_on_noise(x: Any, rng: Any) -> Any:
+    noisy = x.sum() + rng.laplace()
+    if noisy < 0:
+        raise ValueError("below")
+    return noisy
+
+
+def hashes(x: Any, rng: Any) -> Any:
+    return len({one for one in x})
+
+
+def converts_by_numpy(x: Any, rng: Any) -> Any:
+    return float(np.asarray(x, dtype=object).sum()) + rng.laplace()
+
+
+def goes_by_time(x: Any, rng: Any) -> Any:
+    import time
+
+    return x.sum() + rng.laplace() + time.perf_counter_ns() % 7
+
+
+def branches_on_the_largest(x: Any, rng: Any) -> Any:
+    return rng.laplace() if max(x) > 0.5 else 0.0
+
+
+TRICKS = [
+    keeps_state, asks_for_the_exact_type, asks_for_the_module, asks_for_the_text, seeds_its_own,
+    reseeds, takes_the_bits, shuffles, draws_by_records, indexes_by_records, returns_text, formats,
+    returns_an_object, returns_a_generator, raises_on_symbols, raises_on_noise, hashes,
+    converts_by_numpy, goes_by_time, branches_on_the_largest,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", TRICKS, ids=lambda one: one.__name__)
+def test_tricks_are_refused(function: Callable[..., Any]) -> None:
+    refusal(function)
+
+
+# --- plain Python ----------------------------------------------------------------------------
+
+
+def clips_each(data: Any, rng: Any) -> Any:
+    return sum(min(max(one, 0.2), 0.8) for one in data) + rng.laplace()
+
+
+def clips_with_floats(data: Any, rng: Any) -> Any:
+    return sum(float(min(1.0, max(0.0, one))) for one in data) / len(data) + rng.laplace()
+
+
+def counts_large(data: Any, rng: Any) -> Any:
+    return sum(one > 0.5 for one in data) + rng.laplace()
+
+
+def adds_in_a_loop(data: Any, rng: Any) -> Any:
+    total = 0.0
+    for one in data:
+        total += one * one
+    return total + rng.laplace()
+
+
+def takes_a_root(data: Any, rng: Any) -> Any:
+    return math.sqrt(sum(one**2 for one in data)) + rng.laplace()
+
+
+def takes_logs(data: Any, rng: Any) -> Any:
+    return math.log(1 + sum(data)) + math.exp(-data[0]) + math.hypot(data[1], 1.0) + rng.laplace()
+
+
+def takes_a_median(data: Any, rng: Any) -> Any:
+    return sorted(data)[len(data) // 2] + rng.laplace()
+
+
+def takes_largest(data: Any, rng: Any) -> Any:
+    return max(data) - min(data) + rng.laplace()
+
+
+def rounds(data: Any, rng: Any) -> Any:
+    return round(sum(data) + rng.laplace(), 2), round(sum(data) + rng.laplace())
+
+
+def cuts_off(data: Any, rng: Any) -> Any:
+    return int(sum(data) + rng.laplace()), math.floor(sum(data) + rng.laplace())
+
+
+def asks_any(data: Any, rng: Any) -> Any:
+    return any(one > 0.9 for one in data) + rng.laplace(), all(one > 0.1 for one in data) * 1
+
+
+def asks_for_kinds(data: Any, rng: Any) -> Any:
+    first = data[0]
+    known = isinstance(data, list) and isinstance(first, float) and not isinstance(first, str)
+    return first + rng.laplace() if known else 0.0
+
+
+def averages(data: Any, rng: Any) -> Any:
+    import statistics
+
+    return statistics.fmean(data) + statistics.pstdev(data) + rng.laplace()
+
+
+def joins(data: Any, rng: Any) -> Any:
+    return np.array(data).mean() + rng.laplace()
+
+
+PLAIN = [
+    clips_each, clips_with_floats, counts_large, adds_in_a_loop, takes_a_root, takes_logs,
+    takes_a_median, takes_largest, rounds, cuts_off, asks_any, asks_for_kinds, averages,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", PLAIN, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("domain", [LIST, ARRAY], ids=["list", "array"])
+def test_plain_python_is_followed(function: Callable[..., Any], domain: Domain) -> None:
+    if function is asks_for_kinds and domain is ARRAY:
+        pytest.skip("an array is no list")
+    found = read_trace(function, domain, runs=24)
+    assert len(found.paths) == 1
+
+
+def test_builtins_are_put_back() -> None:
+    read_trace(clips_each, LIST, runs=4)
+    assert "sum" not in globals()
+    assert math.sqrt is __import__("math").sqrt
+    assert "built-in" in repr(math.sqrt)
+
+
+def test_the_value_of_a_local_release() -> None:
+    found = read_trace(lambda one, rng: float(one) + rng.laplace(), VALUE)
+    assert operations(found)[0] == "data"
+    assert found.universe.part("").shape == (1,)
+
+
+# --- noise -----------------------------------------------------------------------------------
+
+LAWS: dict[str, Callable[..., Any]] = {
+    "normal": lambda x, rng: rng.normal(x.sum(), 2.0),
+    "laplace": lambda x, rng: x + rng.laplace(0.0, 3.0, size=5),
+    "gumbel": lambda x, rng: np.argmax(x + rng.gumbel(scale=2.0, size=5)),
+    "exponential": lambda x, rng: x + rng.exponential(2.0, 5),
+    "uniform": lambda x, rng: x.sum() + rng.uniform(-1, 2),
+    "logistic": lambda x, rng: x.sum() + rng.logistic(),
+    "cauchy": lambda x, rng: x.sum() + rng.standard_cauchy(),
+    "geometric": lambda x, rng: rng.geometric(0.3) - rng.geometric(0.3) + (x > 0.5).sum(),
+    "binomial": lambda x, rng: (x > 0.5).sum() + rng.binomial(10, 0.5),
+    "poisson": lambda x, rng: x.sum() + rng.poisson(3.0, size=2),
+    "integers": lambda x, rng: x.sum() + rng.integers(-3, 4, size=(2, 2)).sum(),
+    "endpoint": lambda x, rng: x.sum() + rng.integers(0, 3, endpoint=True),
+    "gamma": lambda x, rng: x.sum() + rng.gamma(2.0, 3.0),
+    "choice": lambda x, rng: rng.choice(3, p=np.array([0.2, 0.3, 0.5])) + x.sum(),
+    "private choice": lambda x, rng: rng.choice(
+        2, p=np.exp(np.array([0.0, 1.0]) * x.sum()) / np.exp(np.array([0.0, 1.0]) * x.sum()).sum()
+    ),
+    "choice of texts": lambda x, rng: rng.choice(["a", "b"]),
+    "mask": lambda x, rng: (x * (rng.random(5) < 0.5)).sum() + rng.normal(),
+    "scale from noise": lambda x, rng: x.sum() + rng.laplace(scale=abs(rng.normal()) + 1),
+    "old generator": lambda x: x.sum() + np.random.RandomState().laplace(0.0, 2.0),
+    "global generator": lambda x: np.random.normal(x.sum(), 1.0),  # noqa: NPY002
+    "module": lambda x: x.sum() + random.gauss(0.0, 1.0) + random.expovariate(2.0),
+    "module choice": lambda x: random.choice([1.0, 2.0]) + random.randint(1, 6) + x.sum(),
+    "choices": lambda x: random.choices([3.0, 4.0], weights=[1, 2], k=2),
+    "secrets": lambda x: x.sum() + secrets.randbelow(10),
+    "correlated": lambda x, rng: rng.multivariate_normal(x[:2], [[2.0, 0.5], [0.5, 1.0]]),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_laws_are_followed(name: str) -> None:
+    found = read_trace(LAWS[name], ARRAY, runs=24)
+    assert "draw" in operations(found)
+
+
+# --- lists of texts, tables, any number of records --------------------------------------------
+
+
+def test_texts_are_counted_by_public_ones() -> None:
+    def release(data: Any, rng: Any) -> Any:
+        return {name: data.count(name) + rng.laplace() for name in ("a", "b", "q")}
+
+    for relation in ("replace-record", "add-remove-record"):
+        found = read_trace(release, Domain(around=["a", "b", "a"]), relation)
+        assert "q" in (found.universe.part("").categories or ())
+
+
+FOLLOWED: dict[str, Callable[..., Any]] = {
+    "clip": lambda df, rng: df["v"].clip(0, 0.5).sum() + rng.laplace(),
+    "counts": lambda df, rng: (
+        df["kind"].value_counts().reindex(KINDS, fill_value=0) + rng.laplace(size=3)
+    ),
+    "groups": lambda df, rng: (
+        df.groupby("kind")["v"].sum().reindex(KINDS, fill_value=0).to_numpy() + rng.laplace(size=3)
+    ),
+    "rows": lambda df, rng: df[df["kind"] == "x"]["v"].sum() + rng.laplace(),
+    "located": lambda df, rng: df.loc[df.age > 4, "v"].sum() + rng.laplace(),
+    "length": lambda df, rng: len(df[df.age > 4]) + rng.laplace(),
+    "both": lambda df, rng: ((df.age > 2) & (df.kind != "y")).sum() + rng.laplace(),
+    "among": lambda df, rng: df["age"].isin([1, 2]).sum() + rng.laplace(),
+    "between": lambda df, rng: df["age"].between(1, 5).sum() + rng.laplace(),
+    "columns": lambda df, rng: df[["v", "w"]].to_numpy().sum(axis=0) + rng.laplace(size=2),
+    "new column": lambda df, rng: df.assign(u=df.v * df.w).u.clip(0, 1).sum() + rng.laplace(),
+    "largest": lambda df, rng: (
+        df.groupby("kind").size().reindex(KINDS, fill_value=0) + rng.gumbel(size=3)
+    ).idxmax(),
+    "truths": lambda df, rng: df["smokes"].sum() + rng.laplace(),
+}
+
+
+@pytest.mark.parametrize("relation", ["replace-record", "add-remove-record"])
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_tables_are_followed(name: str, relation: str) -> None:
+    read_trace(FOLLOWED[name], TABLE, relation, runs=16)
+
+
+REFUSED: dict[str, Callable[..., Any]] = {
+    "counts of whoever": lambda df, rng: df["kind"].value_counts(),
+    "mean of some": lambda df, rng: df[df.kind == "x"]["v"].mean(),
+    "apply": lambda df, rng: df.apply(lambda row: row.v, axis=1).sum(),
+    "rows by place": lambda df, rng: df.iloc[0],
+    "unique": lambda df, rng: len(df["kind"].unique()),
+    "query": lambda df, rng: df.query("age > 3")["v"].sum(),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_other_uses_of_tables_are_refused(name: str) -> None:
+    refusal(REFUSED[name], TABLE)
+
+
+def test_nobody_goes_through_records_of_unknown_number() -> None:
+    found = read_trace(lambda x, rng: len(x) + rng.laplace(), ANY_SIZE, "add-remove-record")
+    assert "size" in operations(found)
+    with pytest.raises(NotProved):
+        read_trace(clips_each, ANY_SIZE, "add-remove-record")
+
+
+# --- twins -----------------------------------------------------------------------------------
+
+TRACED_TWINS = {
+    "unclipped", "order of clip and sum", "wrong divisor", "scale upside down",
+    "budget spent twice",
+    "noise reused for two", "maximum of the data", "noise not used", "exception", "size from data",
+    "bounds from data", "clipped to the data", "scale from data", "branch without noise",
+    "exact threshold", "seed in the source", "global numpy", "centre as argument",
+    "standard library", "gauss of the standard library", "secrets", "rounded", "comparison",
+    "labels from data", "randomised response", "coordinates not counted", "exact mean inside",
+    "a release a call",
+}  # fmt: skip
+UNTRACED = {
+    "labels from data", "NaN", "exception", "size from data", "scale from data",
+    "branch without noise", "exact threshold", "seed in the source", "seed used twice",
+}  # fmt: skip
+
+
+def _domain(data: Any) -> Domain:
+    if isinstance(data, np.ndarray):
+        return Domain(bounds=(0, 1), records=len(data))
+    return Domain(around=data) if isinstance(data[0], str) else LIST
+
+
+@pytest.mark.parametrize("twin", replayed.TWINS, ids=lambda one: one.flaw)
+def test_twins(twin: replayed.Twin) -> None:
+    if twin.flaw in TRACED_TWINS:
+        read_trace(twin.repaired, _domain(twin.dataset), runs=16)
+    if twin.flaw in UNTRACED:
+        refusal(twin.broken, _domain(twin.dataset))
