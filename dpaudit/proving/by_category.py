@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from dpaudit.proving.columns import Column, joined
+from dpaudit.proving.columns import METHODS, Column, joined
 from dpaudit.proving.labels import label_of
 from dpaudit.proving.symbol import Symbol
 
@@ -191,3 +191,12 @@ class Series(NDArrayOperatorsMixin):
         if name in ("sum", "mean", "max", "min", "median"):
             return partial(getattr(np, name), self.numbers)
         self.numbers.tracing.refuse(f"asks for .{name} of a Series, which no rule follows")
+
+
+def _value_counts(column: Column, **named: Any) -> Counts:
+    if named.keys() - {"sort", "dropna"}:
+        column.refuse(f".value_counts() is given {', '.join(named)}")
+    return Counts(column, None)
+
+
+METHODS["value_counts"] = _value_counts

@@ -315,14 +315,6 @@ def _all(column: Column) -> Any:
     return np.all(column.numbers_or(True))
 
 
-def _value_counts(column: Column, **named: Any) -> Any:
-    from dpaudit.proving.by_category import Counts
-
-    if named.keys() - {"sort", "dropna"}:
-        column.refuse(f".value_counts() is given {', '.join(named)}")
-    return Counts(column, None)
-
-
 METHODS: dict[str, Callable[..., Any]] = {
     "sum": _sum,
     "count": _count,
@@ -350,6 +342,5 @@ METHODS: dict[str, Callable[..., Any]] = {
     "any": _any,
     "all": _all,
     "copy": _fill,
-    "value_counts": _value_counts,
 }
-"""Methods of a column."""
+"""Methods of a column; others are added where they are written."""

@@ -11,6 +11,7 @@ import numpy as np
 from dpaudit.proving.domain_parts import Layout
 from dpaudit.proving.labels import Labels, Vocabulary
 from dpaudit.proving.symbol import Symbol, Tracing
+from dpaudit.proving.tables import Table
 from dpaudit.proving.universe import Part
 
 
@@ -49,8 +50,6 @@ class Data:
                 return _list_of(parts[""])
             case "dicts":
                 return _dictionaries(tracing, parts)
-        from dpaudit.proving.tables import Table
-
         return Table(tracing, parts)
 
     def _part(self, tracing: Tracing, part: Part) -> Symbol | Labels:
