@@ -1,0 +1,332 @@
+"""Intervals with slopes: where a function of some numbers lies on many boxes at once.
+
+An enclosure holds, for each of B boxes, ends of the value and of its slope in each of V variables.
+All arithmetic is rounded outwards: one step of the floating-point grid after an operation that is
+correctly rounded, four units in the last place after a function of the mathematical library. A
+slope is one of Lipschitz functions too (all of Clarke's gradient lies in it, so the mean value
+theorem holds); where a function may jump within a box its slope is (-inf, inf).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Truth = NDArray[np.bool_]
+Ends = tuple[Array, Array]
+LIBRARY_STEPS = 8
+
+
+class OutsideDomain(Exception):
+    """A function is asked for where it may not be defined."""
+
+
+@dataclass(frozen=True, eq=False)
+class Enclosure:
+    """Ends of a value, shape ``(B,)``, and of its slopes, shape ``(V, B)``."""
+
+    low: Array
+    high: Array
+    slope_low: Array
+    slope_high: Array
+
+    @property
+    def ends(self) -> Ends:
+        """Ends of the value."""
+        return self.low, self.high
+
+    @property
+    def slopes(self) -> Ends:
+        """Ends of the slopes."""
+        return self.slope_low, self.slope_high
+
+    def __add__(self, other: Enclosure) -> Enclosure:
+        value, slopes = add_ends(self.ends, other.ends), add_ends(self.slopes, other.slopes)
+        return Enclosure(*value, *slopes)
+
+    def __mul__(self, other: Enclosure) -> Enclosure:
+        slopes = add_ends(
+            multiply_ends(self.slopes, other.ends), multiply_ends(other.slopes, self.ends)
+        )
+        return Enclosure(*multiply_ends(self.ends, other.ends), *slopes)
+
+
+def widen(low: Array, high: Array, steps: int = 1) -> Ends:
+    """Round ends outwards by steps of the grid of floating-point numbers."""
+    for _ in range(steps):
+        low, high = np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
+    return low, high
+
+
+def add_ends(one: Ends, other: Ends) -> Ends:
+    """Enclose a sum; what is not a number at an end becomes infinite."""
+    low, high = one[0] + other[0], one[1] + other[1]
+    low, high = np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
+    is_positive = (one[0] >= 0) & (other[0] >= 0)
+    return _keep_signs(*widen(low, high), is_positive, (one[1] <= 0) & (other[1] <= 0))
+
+
+def multiply_ends(one: Ends, other: Ends) -> Ends:
+    """Enclose a product: zero times infinity is zero, as infinite ends stand for all numbers."""
+    products = np.stack([a * b for a in one for b in other])
+    products = np.where(np.isnan(products), 0.0, products)
+    low, high = widen(products.min(axis=0), products.max(axis=0))
+    rises, falls = (one[0] >= 0, other[0] >= 0), (one[1] <= 0, other[1] <= 0)
+    is_positive = (rises[0] & rises[1]) | (falls[0] & falls[1])
+    return _keep_signs(low, high, is_positive, (rises[0] & falls[1]) | (falls[0] & rises[1]))
+
+
+def raise_to_power(value: Enclosure, exponent: int) -> Enclosure:
+    """Enclose a whole power, at least 1."""
+    if exponent == 1:
+        return value
+    low, high = _power_ends(value.ends, exponent)
+    inner = _power_ends(value.ends, exponent - 1)
+    times = np.asarray(float(exponent)), np.asarray(float(exponent))
+    return Enclosure(low, high, *multiply_ends(value.slopes, multiply_ends(inner, times)))
+
+
+def _power_ends(ends: Ends, exponent: int) -> Ends:
+    if exponent == 0:
+        return np.ones_like(ends[0]), np.ones_like(ends[1])
+    one = widen(ends[0] ** exponent, ends[0] ** exponent, LIBRARY_STEPS)
+    other = widen(ends[1] ** exponent, ends[1] ** exponent, LIBRARY_STEPS)
+    if exponent % 2:
+        return _keep_signs(one[0], other[1], ends[0] >= 0, ends[1] <= 0)
+    smallest = np.maximum(np.minimum(one[0], other[0]), 0.0)
+    crosses = (ends[0] <= 0) & (ends[1] >= 0)
+    return np.where(crosses, 0.0, smallest), np.maximum(one[1], other[1])
+
+
+def _keep_signs(low: Array, high: Array, is_positive: Truth, is_negative: Truth) -> Ends:
+    """Undo the rounding across zero of what is known to have a sign."""
+    low = np.where(is_positive, np.maximum(low, 0.0), low)
+    return low, np.where(is_negative, np.minimum(high, 0.0), high)
+
+
+def _compose(value: Enclosure, ends: Ends, derivative: Ends) -> Enclosure:
+    low, high = (np.where(np.isnan(one), end, one) for one, end in zip(ends, INFINITE, strict=True))
+    return Enclosure(low, high, *multiply_ends(value.slopes, derivative))
+
+
+INFINITE = (-np.inf, np.inf)
+
+
+def _library(function: Callable[[Array], Array], ends: Ends) -> Ends:
+    """Enclose what a rising function of the mathematical library gives."""
+    return widen(function(ends[0]), function(ends[1]), LIBRARY_STEPS)
+
+
+def _exp(x: Enclosure) -> Enclosure:
+    low, high = _library(np.exp, x.ends)
+    ends = np.maximum(low, 0.0), high
+    return _compose(x, ends, ends)
+
+
+def _expm1(x: Enclosure) -> Enclosure:
+    return _compose(x, _library(np.expm1, x.ends), _exp(x).ends)
+
+
+def _require(is_defined: Truth) -> None:
+    if not np.all(is_defined):
+        raise OutsideDomain
+
+
+def _log(x: Enclosure) -> Enclosure:
+    _require(x.low > 0)
+    return _compose(x, _library(np.log, x.ends), _reciprocal_ends(x.ends))
+
+
+def _log1p(x: Enclosure) -> Enclosure:
+    _require(x.low > -1)
+    one = np.asarray(1.0), np.asarray(1.0)
+    shifted = add_ends(x.ends, one)
+    derivative = _reciprocal_ends((np.maximum(shifted[0], 5e-324), shifted[1]))
+    return _compose(x, _library(np.log1p, x.ends), derivative)
+
+
+def _sqrt(x: Enclosure) -> Enclosure:
+    _require(x.low >= 0)
+    low, high = widen(np.sqrt(x.low), np.sqrt(x.high))
+    low = np.maximum(low, 0.0)
+    return _compose(x, (low, high), _reciprocal_ends((2 * low, 2 * high)))
+
+
+def _reciprocal_ends(ends: Ends) -> Ends:
+    """Enclose 1/x on ends of one sign; at zero it is infinite."""
+    with np.errstate(divide="ignore"):
+        low, high = 1 / (ends[1] + 0.0), 1 / (ends[0] + 0.0)
+    low = np.where((ends[1] == 0) & (ends[0] < 0), -np.inf, low)
+    return widen(low, high)
+
+
+def _reciprocal(x: Enclosure) -> Enclosure:
+    _require((x.low > 0) | (x.high < 0))
+    ends = _reciprocal_ends(x.ends)
+    low, high = _power_ends(ends, 2)
+    return _compose(x, ends, (-high, -low))
+
+
+def _arctan(x: Enclosure) -> Enclosure:
+    low, high = _power_ends(x.ends, 2)
+    one = np.asarray(1.0), np.asarray(1.0)
+    return _compose(x, _library(np.arctan, x.ends), _reciprocal_ends(add_ends((low, high), one)))
+
+
+def _tanh(x: Enclosure) -> Enclosure:
+    low, high = _library(np.tanh, x.ends)
+    ends = np.maximum(low, -1.0), np.minimum(high, 1.0)
+    square = _power_ends(ends, 2)
+    one = np.asarray(1.0), np.asarray(1.0)
+    slopes = add_ends(one, (-square[1], -square[0]))
+    return _compose(x, ends, (np.maximum(slopes[0], 0.0), slopes[1]))
+
+
+def _cosine_ends(ends: Ends) -> Ends:
+    """Enclose a cosine: an end is one where a multiple of pi may lie between."""
+    low, high = ends
+    first = np.where(np.isfinite(low), low, 0.0)
+    last = np.where(np.isfinite(high), high, 0.0)
+    values = np.cos(first), np.cos(last)
+    smallest, largest = widen(np.minimum(*values), np.maximum(*values), LIBRARY_STEPS)
+    slack = 1e-12 * (1 + np.maximum(np.abs(first), np.abs(last)))
+    start, end = (first - slack) / (2 * np.pi), (last + slack) / (2 * np.pi)
+    wide = ~np.isfinite(low) | ~np.isfinite(high) | (np.abs(start) > 1e6) | (np.abs(end) > 1e6)
+    has_top = wide | (np.floor(end) >= np.ceil(start))
+    has_bottom = wide | (np.floor(end - 0.5) >= np.ceil(start - 0.5))
+    low, high = np.where(has_bottom, -1.0, smallest), np.where(has_top, 1.0, largest)
+    return np.maximum(low, -1.0), np.minimum(high, 1.0)
+
+
+def _cos(x: Enclosure) -> Enclosure:
+    low, high = _cosine_ends(_shift(x.ends, np.pi / 2))
+    return _compose(x, _cosine_ends(x.ends), (low, high))
+
+
+def _shift(ends: Ends, by: float) -> Ends:
+    """Enclose a shift by a number that is known up to a rounding."""
+    return add_ends(ends, widen(np.asarray(by), np.asarray(by)))
+
+
+def _sin(x: Enclosure) -> Enclosure:
+    return _compose(x, _cosine_ends(_shift(x.ends, -np.pi / 2)), _cosine_ends(x.ends))
+
+
+def _absolute(x: Enclosure) -> Enclosure:
+    sign = np.where(x.low >= 0, 1.0, -1.0), np.where(x.high <= 0, -1.0, 1.0)
+    low = np.where((x.low <= 0) & (x.high >= 0), 0.0, np.minimum(np.abs(x.low), np.abs(x.high)))
+    return _compose(x, (low, np.maximum(np.abs(x.low), np.abs(x.high))), sign)
+
+
+def _step(function: Callable[[Array], Array]) -> Callable[[Enclosure], Enclosure]:
+    def enclose(x: Enclosure) -> Enclosure:
+        return jump_between(function(x.low), function(x.high), x)
+
+    return enclose
+
+
+def jump_between(low: Array, high: Array, *operands: Enclosure) -> Enclosure:
+    """Return the enclosure of a step function: no slope where it is constant, else any."""
+    slope = np.where(low == high, 0.0, np.inf) + np.zeros_like(operands[0].slope_low)
+    return Enclosure(low, high, -slope, slope)
+
+
+def _maximum(x: Enclosure, y: Enclosure) -> Enclosure:
+    ends = np.maximum(x.low, y.low), np.maximum(x.high, y.high)
+    return Enclosure(*ends, *_choose_slopes(x, y, x.low >= y.high, y.low >= x.high))
+
+
+def _minimum(x: Enclosure, y: Enclosure) -> Enclosure:
+    ends = np.minimum(x.low, y.low), np.minimum(x.high, y.high)
+    return Enclosure(*ends, *_choose_slopes(x, y, x.high <= y.low, y.high <= x.low))
+
+
+def _choose_slopes(x: Enclosure, y: Enclosure, is_x: Truth, is_y: Truth) -> Ends:
+    low, high = np.minimum(x.slope_low, y.slope_low), np.maximum(x.slope_high, y.slope_high)
+    low = np.where(is_x, x.slope_low, np.where(is_y, y.slope_low, low))
+    return low, np.where(is_x, x.slope_high, np.where(is_y, y.slope_high, high))
+
+
+def _less(x: Enclosure, y: Enclosure) -> Enclosure:
+    always, never = x.high < y.low, x.low >= y.high
+    return jump_between(np.where(always, 1.0, 0.0), np.where(never, 0.0, 1.0), x)
+
+
+def _less_equal(x: Enclosure, y: Enclosure) -> Enclosure:
+    always, never = x.high <= y.low, x.low > y.high
+    return jump_between(np.where(always, 1.0, 0.0), np.where(never, 0.0, 1.0), x)
+
+
+def _equal(x: Enclosure, y: Enclosure) -> Enclosure:
+    always = (x.low == x.high) & (y.low == y.high) & (x.low == y.low)
+    never = (x.high < y.low) | (y.high < x.low)
+    return jump_between(np.where(always, 1.0, 0.0), np.where(never, 0.0, 1.0), x)
+
+
+def _truth_ends(x: Enclosure) -> Ends:
+    always, never = (x.low > 0) | (x.high < 0), (x.low == 0) & (x.high == 0)
+    return np.where(always, 1.0, 0.0), np.where(never, 0.0, 1.0)
+
+
+def _logical_not(x: Enclosure) -> Enclosure:
+    low, high = _truth_ends(x)
+    return jump_between(1 - high, 1 - low, x)
+
+
+def _logical_and(x: Enclosure, y: Enclosure) -> Enclosure:
+    one, other = _truth_ends(x), _truth_ends(y)
+    return jump_between(one[0] * other[0], one[1] * other[1], x)
+
+
+def _logical_or(x: Enclosure, y: Enclosure) -> Enclosure:
+    one, other = _truth_ends(x), _truth_ends(y)
+    return jump_between(np.maximum(one[0], other[0]), np.maximum(one[1], other[1]), x)
+
+
+def _where(condition: Enclosure, x: Enclosure, y: Enclosure) -> Enclosure:
+    always, never = _truth_ends(condition)[0] == 1, _truth_ends(condition)[1] == 0
+    parts = []
+    for one, other, hull, is_open in zip(
+        (x.low, x.high, x.slope_low, x.slope_high),
+        (y.low, y.high, y.slope_low, y.slope_high),
+        (np.minimum, np.maximum, np.minimum, np.maximum),
+        (0.0, 0.0, -np.inf, np.inf),
+        strict=True,
+    ):
+        both = hull(one, other) if is_open == 0 else np.full_like(one, is_open)
+        parts.append(np.where(always, one, np.where(never, other, both)))
+    return Enclosure(*parts)
+
+
+FUNCTIONS: dict[str, Callable[..., Enclosure]] = {
+    "reciprocal": _reciprocal,
+    "exp": _exp,
+    "expm1": _expm1,
+    "log": _log,
+    "log1p": _log1p,
+    "sqrt": _sqrt,
+    "arctan": _arctan,
+    "tanh": _tanh,
+    "sin": _sin,
+    "cos": _cos,
+    "absolute": _absolute,
+    "sign": _step(np.sign),
+    "floor": _step(np.floor),
+    "ceil": _step(np.ceil),
+    "rint": _step(np.rint),
+    "trunc": _step(np.trunc),
+    "maximum": _maximum,
+    "minimum": _minimum,
+    "less": _less,
+    "less_equal": _less_equal,
+    "equal": _equal,
+    "logical_not": _logical_not,
+    "logical_and": _logical_and,
+    "logical_or": _logical_or,
+    "where": _where,
+}
+"""How an operation of a program acts on enclosures, by name."""

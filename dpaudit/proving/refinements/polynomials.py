@@ -1,0 +1,212 @@
+"""Polynomials with rational coefficients in atoms, and the table of what the atoms are.
+
+An *atom* is a number that is not expanded further: a cell of a record, a public number, a function
+of polynomials, a sum over all records, one number of a sorted column. The table gives atoms that
+are formed alike the same number, so what cancels, cancels: ``x - x`` is 0, and ``x < x`` is 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+Rational = int | Fraction
+Monomial = tuple[int, ...]
+"""Numbers of atoms in order, each as often as its power; empty for the constant."""
+
+MOST_TERMS = 4000
+
+
+class TooLarge(Exception):
+    """A value is too large to be written as polynomials."""
+
+
+class Polynomial:
+    """A sum of rational multiples of products of atoms.
+
+    Parameters
+    ----------
+    terms
+        The coefficient of each monomial, none of them zero.
+
+    Examples
+    --------
+    >>> x = Polynomial({(0,): 1})
+    >>> (x * (Polynomial({(): 1}) - x)).terms
+    {(0,): 1, (0, 0): -1}
+    """
+
+    __slots__ = ("_key", "terms")
+
+    def __init__(self, terms: dict[Monomial, Rational]) -> None:
+        if len(terms) > MOST_TERMS:
+            raise TooLarge
+        self.terms = terms
+        self._key: Any = None
+
+    @property
+    def key(self) -> Any:
+        """What equal polynomials, and no others, have in common."""
+        if self._key is None:
+            self._key = tuple(sorted(self.terms.items()))
+        return self._key
+
+    @property
+    def constant(self) -> Rational | None:
+        """The number that this is, if it is one."""
+        if not self.terms:
+            return 0
+        return self.terms.get(()) if len(self.terms) == 1 else None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Polynomial) and self.terms == other.terms
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __add__(self, other: Polynomial) -> Polynomial:
+        if len(self.terms) < len(other.terms):
+            self, other = other, self
+        terms = dict(self.terms)
+        for monomial, coefficient in other.terms.items():
+            _increase(terms, monomial, coefficient)
+        return Polynomial(terms)
+
+    def __neg__(self) -> Polynomial:
+        return Polynomial({one: -coefficient for one, coefficient in self.terms.items()})
+
+    def __sub__(self, other: Polynomial) -> Polynomial:
+        return self + -other
+
+    def __mul__(self, other: Polynomial) -> Polynomial:
+        if len(self.terms) * len(other.terms) > 4 * MOST_TERMS:
+            raise TooLarge
+        terms: dict[Monomial, Rational] = {}
+        for one, first in self.terms.items():
+            for two, second in other.terms.items():
+                product = tuple(sorted(one + two)) if one and two else one or two
+                _increase(terms, product, first * second)
+        return Polynomial(terms)
+
+    def scale(self, factor: Rational) -> Polynomial:
+        """Return a multiple."""
+        if factor == 0:
+            return ZERO
+        return Polynomial({one: factor * c for one, c in self.terms.items()})
+
+    def atoms(self) -> set[int]:
+        """Return the numbers of its atoms."""
+        return {atom for monomial in self.terms for atom in monomial}
+
+
+def _increase(terms: dict[Monomial, Rational], monomial: Monomial, by: Rational) -> None:
+    total = terms.get(monomial, 0) + by
+    if total:
+        terms[monomial] = total
+    else:
+        terms.pop(monomial, None)
+
+
+ZERO = Polynomial({})
+ONE = Polynomial({(): 1})
+
+
+def constant(value: Any) -> Polynomial:
+    """Return the polynomial of a finite number, exactly as it is stored."""
+    number = Fraction(value)
+    exact: Rational = number.numerator if number.denominator == 1 else number
+    return Polynomial({(): exact}) if exact else ZERO
+
+
+def add_all(polynomials: Iterable[Polynomial]) -> Polynomial:
+    """Return a sum of many in one pass."""
+    terms: dict[Monomial, Rational] = {}
+    for one in polynomials:
+        for monomial, coefficient in one.terms.items():
+            _increase(terms, monomial, coefficient)
+    return Polynomial(terms)
+
+
+@dataclass(frozen=True, eq=False)
+class Atom:
+    """What a polynomial's variable stands for.
+
+    Parameters
+    ----------
+    operation
+        ``cell``, ``public``, ``others`` (leaves); ``sum``, ``order``; or a function's name.
+    operands
+        Of a function, what it is applied to; of a sum, what is summed; of an order statistic, what
+        is sorted.
+    parameters
+        Which cell, which public number, which place in the order.
+    low, high
+        Ends of a leaf.
+    cells
+        Numbers of the atoms of changing cells on which it depends.
+    """
+
+    operation: str
+    operands: tuple[Polynomial, ...]
+    parameters: Any
+    low: float
+    high: float
+    cells: frozenset[int]
+
+
+class Table:
+    """The atoms of one reading, by number."""
+
+    def __init__(self) -> None:
+        self.atoms: list[Atom] = []
+        self._numbers: dict[Any, int] = {}
+
+    def enter(
+        self,
+        operation: str,
+        operands: tuple[Polynomial, ...] = (),
+        parameters: Any = None,
+        *,
+        ends: tuple[float, float] = (0.0, 0.0),
+        is_changing: bool = False,
+    ) -> Polynomial:
+        """Return the atom that is formed so, a new one if there is none, as a polynomial."""
+        key = operation, tuple(one.key for one in operands), parameters
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self.atoms)
+            cells = frozenset([number]) if is_changing else self.cells_of(*operands)
+            low, high = (float(one) for one in ends)
+            self.atoms.append(Atom(operation, operands, parameters, low, high, cells))
+        return Polynomial({(number,): 1})
+
+    def cells_of(self, *polynomials: Polynomial) -> frozenset[int]:
+        """Return the changing cells on which polynomials depend."""
+        numbers = {atom for one in polynomials for atom in one.atoms()}
+        return frozenset().union(*(self.atoms[one].cells for one in numbers))
+
+    def rewrite(
+        self, polynomial: Polynomial, replace: Callable[[int], Polynomial | None]
+    ) -> Polynomial:
+        """Return a polynomial with atoms replaced, also where they stand within functions."""
+        known: dict[int, Polynomial] = {}
+
+        def write_atom(number: int) -> Polynomial:
+            if number not in known:
+                atom, new = self.atoms[number], replace(number)
+                if new is None and atom.operands:
+                    operands = tuple(write(one) for one in atom.operands)
+                    new = self.enter(atom.operation, operands, atom.parameters)
+                known[number] = Polynomial({(number,): 1}) if new is None else new
+            return known[number]
+
+        def write(one: Polynomial) -> Polynomial:
+            return add_all(
+                math.prod((write_atom(atom) for atom in monomial), start=Polynomial({(): c}))
+                for monomial, c in one.terms.items()
+            )
+
+        return write(polynomial)
