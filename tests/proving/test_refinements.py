@@ -11,6 +11,7 @@ from benchmarks.dpriv_bench.functions import STATISTICS
 from tests.proving.refining import refine, search_grid
 
 ATTAINED = 1e-9
+ROUNDING = 1e-12  # of the sums of brute force
 
 
 def _grid(n: int, low: float, high: float) -> Any:
@@ -29,7 +30,8 @@ def test_statistics_have_the_sensitivity_that_brute_force_attains(number: int) -
     query = STATISTICS[number].query
     truth = search_grid(query, 5, _grid(5, 0.0, 1.0))
     assert truth == pytest.approx(STATISTICS[number].claimed.at(5), rel=1e-12)
-    assert truth <= _sensitivity(number, (5,), 0.0, 1.0) <= truth * (1 + ATTAINED)
+    bound = _sensitivity(number, (5,), 0.0, 1.0)
+    assert truth * (1 - ROUNDING) <= bound <= truth * (1 + ATTAINED)
 
 
 @pytest.mark.slow
@@ -40,4 +42,6 @@ def test_no_statistic_moves_further_than_its_bound(
     number: int, n: int, ends: tuple[float, float]
 ) -> None:
     bound = _sensitivity(number, (n,), *ends)
-    assert bound == math.inf or search_grid(STATISTICS[number].query, n, _grid(n, *ends)) <= bound
+    if bound < math.inf:
+        truth = search_grid(STATISTICS[number].query, n, _grid(n, *ends))
+        assert truth * (1 - ROUNDING) <= bound
