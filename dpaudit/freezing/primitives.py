@@ -62,10 +62,14 @@ def _bound(name: str, kept: Any, given: Any) -> dict[str, Any]:
     return {**found, **given[1]}
 
 
-def _size(size: Any) -> tuple[int, ...] | None:
+def _size(size: Any) -> tuple[Any, ...] | None:
     if size is None:
         return None
-    return tuple(map(int, size)) if np.iterable(size) else (int(size),)
+    return tuple(map(_length, size)) if np.iterable(size) else (_length(size),)
+
+
+def _length(size: Any) -> int | None:
+    return size.length() if isinstance(size, tracked.Symbolic) else int(size)
 
 
 def _numpy_located(state: Any, stream: Stream, title: str, name: str, given: Any) -> Any:

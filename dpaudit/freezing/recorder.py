@@ -286,8 +286,7 @@ def located(
     shape: tuple[int, ...] | None,
 ) -> tuple[Call, Any]:
     """Return a draw of a law with location and scale, and its call."""
-    own = np.broadcast_shapes(_shape(location), _shape(scale))
-    whole = own if shape is None else shape
+    whole = _shape_of_both(location, scale) if shape is None else shape
     if isinstance(location, tracked.Symbolic):
         call, noise = located(state, stream, kind, name, 0.0, scale, whole)
         return call, location + noise
@@ -301,7 +300,15 @@ def located(
     return call, state.form(call, location, scale)
 
 
-def _shape(value: Any) -> tuple[int, ...]:
+def _shape_of_both(one: Any, other: Any) -> tuple[Any, ...]:
+    shapes = [_shape(one), _shape(other)]
+    for shape in shapes:
+        if any(isinstance(length, tracked.Symbolic) for length in shape):
+            return tuple(n.length() if isinstance(n, tracked.Symbolic) else n for n in shape)
+    return np.broadcast_shapes(*shapes)
+
+
+def _shape(value: Any) -> tuple[Any, ...]:
     return value.shape if isinstance(value, tracked.Symbolic) else np.shape(value)
 
 

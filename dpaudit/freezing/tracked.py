@@ -188,6 +188,10 @@ class Symbolic(ABC):
     def plain(self, reason: str) -> Any:
         """Return the numbers if they are those of every run; or refuse them, for a reason."""
 
+    def length(self) -> int | None:
+        """Return how many draws it says that there are; None for one for each record."""
+        return int(self.plain("data or noise decide how many draws there are"))
+
 
 def numbers(value: Any, name: str) -> Any:
     """Return a parameter of a law as numbers; a location, or a scale, may stand for many runs'."""

@@ -65,6 +65,11 @@ def outline_symbols(value: Any, found: Output, constant: Callable[[Any], int]) -
         found.vocabularies[len(found.nodes)] = value.vocabulary
         value = value.codes
     if isinstance(value, Symbol):
+        if None in value.dims:
+            value.tracing.refuse(
+                "it returns a number for each record, and neighbours differ in how many there are",
+                "return sums over the records",
+            )
         found.nodes.append(value.index)
         return ["output", len(found.nodes) - 1]
     items = list(items_of(value))
@@ -220,8 +225,9 @@ def _are_same_draws(nodes: Sequence[Any], drawn: Sequence[Draw], *, exactly: boo
 def _is_same_draw(node: Any, draw: Draw) -> bool:
     known = {name: one for name, one in node.parameters.items() if name not in ("law", "number")}
     own = {name: one for name, one in draw.parameters.items() if name in known}
-    same = node.parameters["law"] == draw.law and tuple(node.shape) == draw.numbers.shape
-    return bool(same) and own == known
+    same = node.parameters["law"] == draw.law and len(node.shape) == draw.numbers.ndim
+    pairs = zip(node.shape, draw.numbers.shape, strict=False)
+    return bool(same) and own == known and all(one in (None, n) for one, n in pairs)
 
 
 def _largest(values: Sequence[Any]) -> float:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from dpaudit.freezing import tracked
 from dpaudit.freezing.tracked import Call
 from dpaudit.proving.labels import label_of
+from dpaudit.proving.program import Shape
 from dpaudit.proving.symbol import Symbol, holds_symbol
 
 Array = NDArray[Any]
@@ -61,7 +62,7 @@ class Asked:
 
     law: str
     parameters: Mapping[str, Any]
-    shape: tuple[int, ...]
+    shape: Shape
     sample: Callable[..., Any]
     operands: tuple[Any, ...] = ()
     present: Callable[[Any], Any] = _itself
@@ -123,7 +124,7 @@ class Arguments:
         """Return a public whole number."""
         return operator.index(self.number(place, name, default))
 
-    def shape(self, place: int | None) -> tuple[int, ...]:
+    def shape(self, place: int | None) -> Any:
         """Return the shape that ``size`` says."""
         size = self.get(place, "size")
         if self.is_scipy and size is not None and np.ndim(size) == 0 and size == 1:
@@ -131,7 +132,7 @@ class Arguments:
         if size is None:
             return ()
         given = size if isinstance(size, tuple | list | np.ndarray) else (size,)
-        return tuple(operator.index(self.public(one, "size")) for one in given)
+        return tuple(one.length() if isinstance(one, Symbol) else int(one) for one in given)
 
     def refuse_others(self) -> None:
         """Refuse a call with arguments that nobody has read."""
@@ -143,7 +144,7 @@ class Arguments:
 # --- whole numbers ---------------------------------------------------------------------------
 
 
-def _of_range(low: int, high: int, shape: tuple[int, ...], *, is_python: bool) -> Asked:
+def _of_range(low: int, high: int, shape: Any, *, is_python: bool) -> Asked:
     """Return what asks for whole numbers from ``low`` to ``high``, without it."""
     if not low < high:
         raise NotFollowed("there is no whole number to be drawn")
@@ -320,7 +321,7 @@ def _choices(given: Arguments) -> Asked:
 def _of_options(
     given: Arguments,
     count: int,
-    shape: tuple[int, ...],
+    shape: Any,
     p: Any,
     present: Callable[[Any], Any],
     *,

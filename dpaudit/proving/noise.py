@@ -12,6 +12,7 @@ from dpaudit.affine.covariance import read_parameters
 from dpaudit.freezing import recorder, tracked
 from dpaudit.freezing.tracked import Call
 from dpaudit.proving.draws import Asked, NotFollowed, read_call
+from dpaudit.proving.program import Shape
 from dpaudit.proving.symbol import Symbol, Tracing
 
 CORRELATED = "multivariate_normal"
@@ -67,7 +68,7 @@ class SymbolicState(recorder.State):
     def _draw(
         self,
         law: str,
-        shape: tuple[int, ...],
+        shape: Shape,
         dtype: str,
         operands: tuple[Any, ...] = (),
         *,

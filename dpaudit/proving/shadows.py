@@ -26,7 +26,7 @@ from dpaudit.proving.symbol import Symbol, Tracing, holds_symbol
 
 _DOUBLE, _WHOLE = np.dtype(float), np.dtype(np.int64)
 _isinstance, _float, _int, _bool = isinstance, float, int, bool
-_Symbolic = (Symbol, Labels)
+_Symbolic = (tracked.Symbolic, Labels)
 
 
 @contextmanager
@@ -230,9 +230,9 @@ def count_entries(values: Any) -> Any:
         values = values.codes
     if hasattr(type(values), "row_count"):
         return values.row_count()
-    if not _isinstance(values, Symbol):
+    if not _isinstance(values, tracked.Symbolic):
         return len(values)
-    if not values.dims:
+    if not values.ndim:
         raise TypeError("object of type 'float' has no len()")
     return values.shape[0]
 
@@ -240,7 +240,7 @@ def count_entries(values: Any) -> Any:
 def add_up(values: Any, start: Any = 0) -> Any:
     """Return what ``sum`` does."""
     given = _listed(values)
-    if _isinstance(given, Symbol):
+    if _isinstance(given, tracked.Symbolic):
         total: Any = np.sum(given, axis=0)
         return total if _is_zero(start) else start + total
     if not holds_symbol(given):
@@ -255,7 +255,7 @@ def _axes(value: Any) -> int:
     """Return how many axes a value has."""
     if _isinstance(value, Labels):
         value = value.codes
-    return len(value.dims) if _isinstance(value, Symbol) else np.ndim(value)
+    return int(value.ndim if _isinstance(value, tracked.Symbolic) else np.ndim(value))
 
 
 def _is_zero(value: Any) -> bool:
@@ -271,8 +271,8 @@ def _extreme(original: Any, of_two: Any, name: str) -> Callable[..., Any]:
         tracing = tracing_of(values)
         if named.keys() - {"default"}:
             tracing.refuse(f"{name}() of what records or noise decide is given key=")
-        if _isinstance(values, Symbol):
-            return _extreme_of_array(values, name, named)  # type: ignore[arg-type]
+        if _isinstance(values, tracked.Symbolic):
+            return _extreme_of_array(values, name, named)
         if any(map(_axes, values)):
             return original(values)
         return reduce(of_two, values)
@@ -280,10 +280,10 @@ def _extreme(original: Any, of_two: Any, name: str) -> Callable[..., Any]:
     return extreme
 
 
-def _extreme_of_array(values: Symbol, name: str, named: dict[str, Any]) -> Any:
-    if len(values.dims) != 1:
+def _extreme_of_array(values: Any, name: str, named: dict[str, Any]) -> Any:
+    if values.ndim != 1:
         values.tracing.refuse(f"{name}() of an array of several axes", f"use numpy.{name}")
-    if values.dims[0] is None and named:
+    if named and _isinstance(values.shape[0], tracked.Symbolic):
         values.tracing.refuse(f"{name}() of records is given default=", f"use numpy.{name}")
     return getattr(np, name)(values)
 

@@ -337,7 +337,7 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
         """Number of entries: a symbol, where the number of records is not public."""
         found: Any = 1
         for one in self.shape:
-            found = found * one
+            found = one if type(found) is int and found == 1 else found * one
         return found
 
     @property
@@ -371,6 +371,12 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
         if self.cell.value is None:
             self.tracing.refuse(reason)
         return np.asarray(self.value)
+
+    def length(self) -> int | None:
+        """Return how many draws it says that there are; None for one for each record."""
+        if not self.is_public and self.tracing.program.nodes[self.index].operation == "size":
+            return None
+        return operator.index(self)
 
     def __getitem__(self, key: Any) -> Any:
         return self.tracing.rules.take(self, key)

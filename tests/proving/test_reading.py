@@ -428,6 +428,25 @@ def test_nobody_goes_through_records_of_unknown_number() -> None:
         read_trace(clips_each, ANY_SIZE, "add-remove-record")
 
 
+@pytest.mark.parametrize("size", ["len(x)", "x.shape[0]", "x.shape", "(len(x),)", "x.size"])
+def test_poisson_samples_of_unknown_number(size: str) -> None:
+    def release(x: Any, rng: Any) -> Any:
+        mask = rng.random(eval(size)) < 0.25
+        return np.where(mask, x, 0).sum() + rng.normal(), x[mask].sum() + rng.normal()
+
+    found = read_trace(release, ANY_SIZE, "add-remove-record", runs=24)
+    draws = [one for one in found.paths[0].program.nodes if one.operation == "draw"]
+    assert [one.shape for one in draws] == [(None,), (), ()]
+
+
+def test_a_draw_for_each_record_is_not_returned() -> None:
+    def release(x: Any, rng: Any) -> Any:
+        return rng.random(len(x))
+
+    with pytest.raises(NotProved, match="how many there are"):
+        read_trace(release, ANY_SIZE, "add-remove-record")
+
+
 # --- twins -----------------------------------------------------------------------------------
 
 TRACED_TWINS = {
