@@ -27,32 +27,40 @@ class OutsideDomain(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Enclosure:
-    """Ends of a value, shape ``(B,)``, and of its slopes, shape ``(V, B)``."""
+    """Ends of a value, shape ``(B,)``, and of its slopes, shape ``(V, B)``, where asked for."""
 
     low: Array
     high: Array
-    slope_low: Array
-    slope_high: Array
+    slopes: Ends | None = None
 
     @property
     def ends(self) -> Ends:
         """Ends of the value."""
         return self.low, self.high
 
-    @property
-    def slopes(self) -> Ends:
-        """Ends of the slopes."""
-        return self.slope_low, self.slope_high
-
     def __add__(self, other: Enclosure) -> Enclosure:
-        value, slopes = add_ends(self.ends, other.ends), add_ends(self.slopes, other.slopes)
-        return Enclosure(*value, *slopes)
+        value = add_ends(self.ends, other.ends)
+        if self.slopes is None or other.slopes is None:
+            return Enclosure(*value)
+        return Enclosure(*value, add_ends(self.slopes, other.slopes))
 
     def __mul__(self, other: Enclosure) -> Enclosure:
-        slopes = add_ends(
-            multiply_ends(self.slopes, other.ends), multiply_ends(other.slopes, self.ends)
-        )
-        return Enclosure(*multiply_ends(self.ends, other.ends), *slopes)
+        value = multiply_ends(self.ends, other.ends)
+        if self.slopes is None or other.slopes is None:
+            return Enclosure(*value)
+        first = multiply_ends(self.slopes, other.ends)
+        return Enclosure(*value, add_ends(first, multiply_ends(other.slopes, self.ends)))
+
+    def scale(self, factor: Ends) -> Enclosure:
+        """Return a multiple by a number between ends."""
+        return self.compose(multiply_ends(self.ends, factor), factor)
+
+    def compose(self, ends: Ends, derivative: Ends) -> Enclosure:
+        """Return a function of this, of which ends and the ends of the derivative are known."""
+        low = np.where(np.isnan(ends[0]), -np.inf, ends[0])
+        high = np.where(np.isnan(ends[1]), np.inf, ends[1])
+        slopes = None if self.slopes is None else multiply_ends(self.slopes, derivative)
+        return Enclosure(low, high, slopes)
 
 
 def widen(low: Array, high: Array, steps: int = 1) -> Ends:
@@ -87,7 +95,7 @@ def raise_to_power(value: Enclosure, exponent: int) -> Enclosure:
     low, high = _power_ends(value.ends, exponent)
     inner = _power_ends(value.ends, exponent - 1)
     times = np.asarray(float(exponent)), np.asarray(float(exponent))
-    return Enclosure(low, high, *multiply_ends(value.slopes, multiply_ends(inner, times)))
+    return value.compose((low, high), multiply_ends(inner, times))
 
 
 def _power_ends(ends: Ends, exponent: int) -> Ends:
@@ -108,14 +116,6 @@ def _keep_signs(low: Array, high: Array, is_positive: Truth, is_negative: Truth)
     return low, np.where(is_negative, np.minimum(high, 0.0), high)
 
 
-def _compose(value: Enclosure, ends: Ends, derivative: Ends) -> Enclosure:
-    low, high = (np.where(np.isnan(one), end, one) for one, end in zip(ends, INFINITE, strict=True))
-    return Enclosure(low, high, *multiply_ends(value.slopes, derivative))
-
-
-INFINITE = (-np.inf, np.inf)
-
-
 def _library(function: Callable[[Array], Array], ends: Ends) -> Ends:
     """Enclose what a rising function of the mathematical library gives."""
     return widen(function(ends[0]), function(ends[1]), LIBRARY_STEPS)
@@ -124,11 +124,11 @@ def _library(function: Callable[[Array], Array], ends: Ends) -> Ends:
 def _exp(x: Enclosure) -> Enclosure:
     low, high = _library(np.exp, x.ends)
     ends = np.maximum(low, 0.0), high
-    return _compose(x, ends, ends)
+    return x.compose(ends, ends)
 
 
 def _expm1(x: Enclosure) -> Enclosure:
-    return _compose(x, _library(np.expm1, x.ends), _exp(x).ends)
+    return x.compose(_library(np.expm1, x.ends), _exp(x).ends)
 
 
 def _require(is_defined: Truth) -> None:
@@ -138,7 +138,7 @@ def _require(is_defined: Truth) -> None:
 
 def _log(x: Enclosure) -> Enclosure:
     _require(x.low > 0)
-    return _compose(x, _library(np.log, x.ends), _reciprocal_ends(x.ends))
+    return x.compose(_library(np.log, x.ends), _reciprocal_ends(x.ends))
 
 
 def _log1p(x: Enclosure) -> Enclosure:
@@ -146,14 +146,14 @@ def _log1p(x: Enclosure) -> Enclosure:
     one = np.asarray(1.0), np.asarray(1.0)
     shifted = add_ends(x.ends, one)
     derivative = _reciprocal_ends((np.maximum(shifted[0], 5e-324), shifted[1]))
-    return _compose(x, _library(np.log1p, x.ends), derivative)
+    return x.compose(_library(np.log1p, x.ends), derivative)
 
 
 def _sqrt(x: Enclosure) -> Enclosure:
     _require(x.low >= 0)
     low, high = widen(np.sqrt(x.low), np.sqrt(x.high))
     low = np.maximum(low, 0.0)
-    return _compose(x, (low, high), _reciprocal_ends((2 * low, 2 * high)))
+    return x.compose((low, high), _reciprocal_ends((2 * low, 2 * high)))
 
 
 def _reciprocal_ends(ends: Ends) -> Ends:
@@ -168,13 +168,13 @@ def _reciprocal(x: Enclosure) -> Enclosure:
     _require((x.low > 0) | (x.high < 0))
     ends = _reciprocal_ends(x.ends)
     low, high = _power_ends(ends, 2)
-    return _compose(x, ends, (-high, -low))
+    return x.compose(ends, (-high, -low))
 
 
 def _arctan(x: Enclosure) -> Enclosure:
     low, high = _power_ends(x.ends, 2)
     one = np.asarray(1.0), np.asarray(1.0)
-    return _compose(x, _library(np.arctan, x.ends), _reciprocal_ends(add_ends((low, high), one)))
+    return x.compose(_library(np.arctan, x.ends), _reciprocal_ends(add_ends((low, high), one)))
 
 
 def _tanh(x: Enclosure) -> Enclosure:
@@ -183,7 +183,7 @@ def _tanh(x: Enclosure) -> Enclosure:
     square = _power_ends(ends, 2)
     one = np.asarray(1.0), np.asarray(1.0)
     slopes = add_ends(one, (-square[1], -square[0]))
-    return _compose(x, ends, (np.maximum(slopes[0], 0.0), slopes[1]))
+    return x.compose(ends, (np.maximum(slopes[0], 0.0), slopes[1]))
 
 
 def _cosine_ends(ends: Ends) -> Ends:
@@ -204,7 +204,7 @@ def _cosine_ends(ends: Ends) -> Ends:
 
 def _cos(x: Enclosure) -> Enclosure:
     low, high = _cosine_ends(_shift(x.ends, np.pi / 2))
-    return _compose(x, _cosine_ends(x.ends), (low, high))
+    return x.compose(_cosine_ends(x.ends), (low, high))
 
 
 def _shift(ends: Ends, by: float) -> Ends:
@@ -213,13 +213,13 @@ def _shift(ends: Ends, by: float) -> Ends:
 
 
 def _sin(x: Enclosure) -> Enclosure:
-    return _compose(x, _cosine_ends(_shift(x.ends, -np.pi / 2)), _cosine_ends(x.ends))
+    return x.compose(_cosine_ends(_shift(x.ends, -np.pi / 2)), _cosine_ends(x.ends))
 
 
 def _absolute(x: Enclosure) -> Enclosure:
     sign = np.where(x.low >= 0, 1.0, -1.0), np.where(x.high <= 0, -1.0, 1.0)
     low = np.where((x.low <= 0) & (x.high >= 0), 0.0, np.minimum(np.abs(x.low), np.abs(x.high)))
-    return _compose(x, (low, np.maximum(np.abs(x.low), np.abs(x.high))), sign)
+    return x.compose((low, np.maximum(np.abs(x.low), np.abs(x.high))), sign)
 
 
 def _step(function: Callable[[Array], Array]) -> Callable[[Enclosure], Enclosure]:
@@ -231,24 +231,30 @@ def _step(function: Callable[[Array], Array]) -> Callable[[Enclosure], Enclosure
 
 def jump_between(low: Array, high: Array, *operands: Enclosure) -> Enclosure:
     """Return the enclosure of a step function: no slope where it is constant, else any."""
-    slope = np.where(low == high, 0.0, np.inf) + np.zeros_like(operands[0].slope_low)
-    return Enclosure(low, high, -slope, slope)
+    slopes = operands[0].slopes
+    if slopes is None:
+        return Enclosure(low, high)
+    slope = np.where(low == high, 0.0, np.inf) + np.zeros_like(slopes[0])
+    return Enclosure(low, high, (-slope, slope))
 
 
 def _maximum(x: Enclosure, y: Enclosure) -> Enclosure:
     ends = np.maximum(x.low, y.low), np.maximum(x.high, y.high)
-    return Enclosure(*ends, *_choose_slopes(x, y, x.low >= y.high, y.low >= x.high))
+    return Enclosure(*ends, _choose_slopes(x, y, x.low >= y.high, y.low >= x.high))
 
 
 def _minimum(x: Enclosure, y: Enclosure) -> Enclosure:
     ends = np.minimum(x.low, y.low), np.minimum(x.high, y.high)
-    return Enclosure(*ends, *_choose_slopes(x, y, x.high <= y.low, y.high <= x.low))
+    return Enclosure(*ends, _choose_slopes(x, y, x.high <= y.low, y.high <= x.low))
 
 
-def _choose_slopes(x: Enclosure, y: Enclosure, is_x: Truth, is_y: Truth) -> Ends:
-    low, high = np.minimum(x.slope_low, y.slope_low), np.maximum(x.slope_high, y.slope_high)
-    low = np.where(is_x, x.slope_low, np.where(is_y, y.slope_low, low))
-    return low, np.where(is_x, x.slope_high, np.where(is_y, y.slope_high, high))
+def _choose_slopes(x: Enclosure, y: Enclosure, is_x: Truth, is_y: Truth) -> Ends | None:
+    """Return the slopes of one of two values, and of both where either may be chosen."""
+    if x.slopes is None or y.slopes is None:
+        return None
+    low, high = np.minimum(x.slopes[0], y.slopes[0]), np.maximum(x.slopes[1], y.slopes[1])
+    low = np.where(is_x, x.slopes[0], np.where(is_y, y.slopes[0], low))
+    return low, np.where(is_x, x.slopes[1], np.where(is_y, y.slopes[1], high))
 
 
 def _less(x: Enclosure, y: Enclosure) -> Enclosure:
@@ -288,18 +294,16 @@ def _logical_or(x: Enclosure, y: Enclosure) -> Enclosure:
 
 
 def _where(condition: Enclosure, x: Enclosure, y: Enclosure) -> Enclosure:
-    always, never = _truth_ends(condition)[0] == 1, _truth_ends(condition)[1] == 0
-    parts = []
-    for one, other, hull, is_open in zip(
-        (x.low, x.high, x.slope_low, x.slope_high),
-        (y.low, y.high, y.slope_low, y.slope_high),
-        (np.minimum, np.maximum, np.minimum, np.maximum),
-        (0.0, 0.0, -np.inf, np.inf),
-        strict=True,
-    ):
-        both = hull(one, other) if is_open == 0 else np.full_like(one, is_open)
-        parts.append(np.where(always, one, np.where(never, other, both)))
-    return Enclosure(*parts)
+    first, last = _truth_ends(condition)
+    is_x, is_y = first == 1, last == 0
+    low = np.where(is_x, x.low, np.where(is_y, y.low, np.minimum(x.low, y.low)))
+    high = np.where(is_x, x.high, np.where(is_y, y.high, np.maximum(x.high, y.high)))
+    slopes = _choose_slopes(x, y, is_x, is_y)
+    if slopes is None:
+        return Enclosure(low, high)
+    jumps = ~(is_x | is_y)
+    least, most = np.where(jumps, -np.inf, slopes[0]), np.where(jumps, np.inf, slopes[1])
+    return Enclosure(low, high, (least, most))
 
 
 FUNCTIONS: dict[str, Callable[..., Enclosure]] = {

@@ -66,13 +66,17 @@ ROUNDING = 1 + 1e-14
 
 def bound_uniform(analysis: Knowledge, reading: Reading, entries: Entries) -> Distance:
     """Return how far entries move that were read uniformly."""
-    view = View(reading, Ranges(reading.table), is_added=analysis.universe.change == "add-remove")
+    view = View(
+        reading,
+        Ranges(reading.table, reading.bounds),
+        is_added=analysis.universe.change == "add-remove",
+    )
     return view.bound(entries)
 
 
 def bound_by_record(reading: Reading, entries: Entries) -> Distance:
     """Return how far entries move that were read record by record: for the worst of the records."""
-    ranges = Ranges(reading.table)
+    ranges = Ranges(reading.table, reading.bounds)
     distance = Distance(0.0, 0.0, 0.0)
     for record, moving in _part_by_record(reading, entries).items():
         changed = frozenset(reading.cells[record])

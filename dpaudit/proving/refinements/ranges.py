@@ -27,13 +27,14 @@ from dpaudit.proving.refinements.enclosures import (
     FUNCTIONS,
     Array,
     Enclosure,
+    Ends,
     OutsideDomain,
     add_ends,
     multiply_ends,
     raise_to_power,
     widen,
 )
-from dpaudit.proving.refinements.polynomials import Polynomial, Table
+from dpaudit.proving.refinements.polynomials import Monomial, Polynomial, Rational, Table
 
 TOLERANCE = 1e-12
 MOST_BOXES = 2000
@@ -46,7 +47,7 @@ EVERYWHERE: Range = (-math.inf, math.inf)
 
 @dataclass(eq=False)
 class Evaluation:
-    """Values and slopes of polynomials on boxes of some leaves.
+    """Values of polynomials on boxes of some leaves, and their slopes.
 
     Parameters
     ----------
@@ -56,35 +57,49 @@ class Evaluation:
         The numbers of the atoms that vary, in the order of the rows of ``low`` and ``high``.
     low, high
         The boxes, shape ``(V, B)``.
+    has_slopes
+        Whether slopes are asked for.
     """
 
     table: Table
     leaves: list[int]
     low: Array
     high: Array
+    has_slopes: bool = True
 
     def __post_init__(self) -> None:
         self._values: dict[int, Enclosure] = {}
-        self._flat = np.zeros_like(self.low)
+        self._flat = np.zeros(self.low.shape[1:])
 
     def enclose(self, polynomial: Polynomial) -> Enclosure:
         """Return the enclosure of a polynomial on all boxes."""
         total: Enclosure | None = None
         for monomial, coefficient in polynomial.terms.items():
-            term = self._number(float(coefficient), is_exact=float(coefficient) == coefficient)
-            for atom, group in itertools.groupby(monomial):
-                term = term * raise_to_power(self._atom(atom), len(list(group)))
+            term = self._multiply(monomial, coefficient)
             total = term if total is None else total + term
-        found = total or self._number(0.0)
-        if any(np.isnan(one).any() for one in (*found.ends, *found.slopes)):
+        found = total or self._constant(0.0, 0.0)
+        if any(np.isnan(one).any() for one in (*found.ends, *(found.slopes or ()))):
             raise OutsideDomain
         return found
 
-    def _number(self, value: float, *, is_exact: bool = True) -> Enclosure:
+    def _multiply(self, monomial: Monomial, coefficient: Rational) -> Enclosure:
+        """Return the enclosure of one term."""
+        value = float(coefficient)
         ends = (np.asarray(value), np.asarray(value))
-        low, high = ends if is_exact else widen(*ends)
-        flat = self._flat[0] if len(self._flat) else np.zeros(1)
-        return Enclosure(low + flat, high + flat, self._flat, self._flat)
+        if value != coefficient:
+            ends = widen(*ends)
+        product: Enclosure | None = None
+        for atom, group in itertools.groupby(monomial):
+            factor = raise_to_power(self._atom(atom), len(list(group)))
+            product = factor if product is None else product * factor
+        if product is None:
+            return self._constant(float(ends[0]), float(ends[1]))
+        return product if coefficient == 1 else product.scale(ends)
+
+    def _constant(self, low: float, high: float) -> Enclosure:
+        none = np.zeros_like(self.low)
+        slopes = (none, none) if self.has_slopes else None
+        return Enclosure(low + self._flat, high + self._flat, slopes)
 
     def _atom(self, number: int) -> Enclosure:
         if number not in self._values:
@@ -93,14 +108,17 @@ class Evaluation:
 
     def _read(self, number: int) -> Enclosure:
         if number in self.leaves:
-            place = self.leaves.index(number)
-            slope = self._flat.copy()
-            slope[place] = 1.0
-            return Enclosure(self.low[place], self.high[place], slope, slope)
+            return self._leaf(self.leaves.index(number))
         atom = self.table.atoms[number]
         if atom.operation not in FUNCTIONS:
             raise OutsideDomain
         return FUNCTIONS[atom.operation](*(self.enclose(one) for one in atom.operands))
+
+    def _leaf(self, place: int) -> Enclosure:
+        slope = np.zeros_like(self.low)
+        slope[place] = 1.0
+        slopes = (slope, slope) if self.has_slopes else None
+        return Enclosure(self.low[place], self.high[place], slopes)
 
 
 def leaves_of(table: Table, polynomial: Polynomial) -> list[int]:
@@ -155,12 +173,18 @@ def canonical(table: Table, polynomial: Polynomial, leaves: list[int]) -> Any:
 
 @dataclass(eq=False)
 class Ranges:
-    """The ranges of a table's polynomials, each found once."""
+    """The ranges of a table's polynomials, each form found once.
+
+    Parameters
+    ----------
+    table
+        What the atoms are.
+    known
+        Upper ends that were found before, of tables of the same program or any other.
+    """
 
     table: Table
-
-    def __post_init__(self) -> None:
-        self._known: dict[Any, float] = {}
+    known: dict[Any, float]
 
     def find(self, polynomial: Polynomial) -> Range:
         """Return ends of a polynomial whose leaves are anywhere between their ends.
@@ -178,10 +202,10 @@ class Ranges:
     def _find_most(self, polynomial: Polynomial) -> float:
         leaves = leaves_of(self.table, polynomial)
         key = canonical(self.table, polynomial, leaves)
-        if key not in self._known:
+        if key not in self.known:
             with np.errstate(all="ignore"):
-                self._known[key] = _maximize(self.table, polynomial, leaves)
-        return self._known[key]
+                self.known[key] = _maximize(self.table, polynomial, leaves)
+        return self.known[key]
 
     def width(self, polynomial: Polynomial) -> float:
         """Return how far two values of a polynomial can be apart, rounded up."""
@@ -219,7 +243,7 @@ def _maximize(table: Table, polynomial: Polynomial, leaves: list[int]) -> float:
 def _search(table: Table, polynomial: Polynomial, leaves: list[int]) -> float:
     low = np.array([[table.atoms[one].low] for one in leaves]).reshape(len(leaves), 1)
     high = np.array([[table.atoms[one].high] for one in leaves]).reshape(len(leaves), 1)
-    whole = Evaluation(table, leaves, low, high).enclose(polynomial)
+    whole = Evaluation(table, leaves, low, high, has_slopes=False).enclose(polynomial)
     is_large = len(leaves) > MOST_VARIABLES or not np.isfinite(high - low).all()
     if is_large or not leaves or stand_once(table, polynomial):
         return float(whole.high.max())
@@ -242,9 +266,9 @@ class _Cover:
         tolerance = TOLERANCE * max(spread, 1e-300)
         found = -math.inf
         for _ in range(MOST_LEVELS):
-            value = self._enclose(self.low, self.high)
+            value = self._enclose()
             middle = self._middle()
-            points = self._enclose(middle, middle)
+            points = self._evaluate(middle)
             best = max(best, float(points.low.max()))
             upper = np.minimum(value.high, self._mean_value(value, points, middle))
             is_point = (self.low == self.high).all(axis=0)
@@ -253,16 +277,20 @@ class _Cover:
             if not alive.any() or alive.sum() > MOST_BOXES:
                 return float(max([found, *upper[alive].tolist()]))
             self._divide(value, alive)
-        return float(max(found, self._enclose(self.low, self.high).high.max()))
+        return float(max(found, self._enclose().high.max()))
 
-    def _enclose(self, low: Array, high: Array) -> Enclosure:
-        return Evaluation(self.table, self.leaves, low, high).enclose(self.polynomial)
+    def _enclose(self) -> Enclosure:
+        return Evaluation(self.table, self.leaves, self.low, self.high).enclose(self.polynomial)
+
+    def _evaluate(self, points: Array) -> Enclosure:
+        values = Evaluation(self.table, self.leaves, points, points, has_slopes=False)
+        return values.enclose(self.polynomial)
 
     def _sample(self) -> tuple[float, float]:
         """Return the largest value of some points, and how far their values spread."""
         shares = np.array(list(itertools.product((0.0, 0.5, 1.0, 0.25), repeat=len(self.leaves))))
         points = np.clip(self.low + shares.T * (self.high - self.low), self.low, self.high)
-        value = self._enclose(points, points)
+        value = self._evaluate(points)
         return float(value.low.max()), float(value.low.max() - value.high.min())
 
     def _middle(self) -> Array:
@@ -271,18 +299,19 @@ class _Cover:
     def _mean_value(self, value: Enclosure, points: Enclosure, middle: Array) -> Array:
         """Return upper ends by the mean value theorem."""
         total = points.ends
+        least, most = _slopes_of(value)
         for row in range(len(self.leaves)):
             steps = add_ends((self.low[row], self.high[row]), (-middle[row], -middle[row]))
-            slopes = value.slope_low[row], value.slope_high[row]
-            total = add_ends(total, multiply_ends(slopes, steps))
+            total = add_ends(total, multiply_ends((least[row], most[row]), steps))
         return total[1]
 
     def _divide(self, value: Enclosure, alive: Any) -> None:
         """Go on with the faces of boxes where slopes have one sign, and with halves of others."""
         low, high = self.low[:, alive], self.high[:, alive]
-        rises, falls = value.slope_low[:, alive] >= 0, value.slope_high[:, alive] <= 0
+        least, most = _slopes_of(value)
+        rises, falls = least[:, alive] >= 0, most[:, alive] <= 0
         low, high = np.where(rises, high, low), np.where(falls & ~rises, low, high)
-        weight = np.maximum(np.abs(value.slope_low), np.abs(value.slope_high))[:, alive]
+        weight = np.maximum(np.abs(least), np.abs(most))[:, alive]
         sizes = np.where(high > low, (high - low) * np.minimum(weight, 1e300), -1.0)
         row, column = sizes.argmax(axis=0), np.arange(low.shape[1])
         pieces = 8 if len(self.leaves) == 1 else 2
@@ -300,3 +329,8 @@ class _Cover:
             start = end if share else start
         cut: Array = np.clip(start + share * (end - start), start, end)
         return cut
+
+
+def _slopes_of(value: Enclosure) -> Ends:
+    assert value.slopes is not None
+    return value.slopes

@@ -12,6 +12,8 @@ in common. A value of which the forward rules know nothing is not read at all.
 from __future__ import annotations
 
 import math
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -33,6 +35,8 @@ from dpaudit.proving.trace import Kind
 from dpaudit.proving.universe import NOWHERE_APART, Part
 
 MOST_NODES = 300
+UPPER_ENDS: WeakKeyDictionary[Knowledge, dict[Any, float]] = WeakKeyDictionary()
+"""Upper ends of functions that were found for an analysis, by their form."""
 
 
 def find_slice(analysis: Knowledge, index: int) -> list[int]:
@@ -72,6 +76,7 @@ class Reading(Summation):
         super().__init__(analysis.universe.records)
         self.analysis = analysis
         self.is_uniform = is_uniform
+        self.bounds = UPPER_ENDS.setdefault(analysis, {})
         self.cells: dict[int, set[int]] = {}
         self._known: dict[int, Symbols | None] = {}
 
