@@ -95,7 +95,8 @@ class Analysis:
         if kind is Kind.NOISY:
             return of_public(-_ANYWHERE, _ANYWHERE)
         facts = self._apply_rules(node)
-        return facts if kind is Kind.PRIVATE else _publish(facts)
+        is_private = kind is Kind.PRIVATE or counts_records(self.program, node)
+        return facts if is_private else _publish(facts)
 
     def _apply_rules(self, node: Node) -> Facts:
         pattern = PATTERNS.get(node.operation)
@@ -110,19 +111,27 @@ class Analysis:
 
     def _refine(self, index: int) -> Distance:
         found = self.facts(index).distance
-        if self.kinds[index] is not Kind.PRIVATE or found.linf == 0.0:
+        if found.linf == 0.0:
             return found
         for refine in REFINEMENTS:
             found = found.tighten(refine(self, index))
         return found
 
 
+def counts_records(program: Program, node: Node) -> bool:
+    """Return whether a value tells how many records there are, of however public rows."""
+    shapes = [program.nodes[one].shape for one in node.operands]
+    return None not in node.shape and any(None in shape for shape in shapes)
+
+
 def depend_on_data(program: Program) -> list[Kind]:
     """Return PRIVATE for what depends on data, PUBLIC for the rest."""
     kinds: list[Kind] = []
     for node in program.nodes:
-        is_private = node.operation in {"data", "size"} or any(
-            kinds[one] is Kind.PRIVATE for one in node.operands
+        is_private = (
+            node.operation in {"data", "size"}
+            or counts_records(program, node)
+            or any(kinds[one] is Kind.PRIVATE for one in node.operands)
         )
         kinds.append(Kind.PRIVATE if is_private else Kind.PUBLIC)
     return kinds

@@ -265,7 +265,7 @@ def _of_records(facts: Facts) -> Facts:
         facts.low,
         facts.high,
         facts.change,
-        facts.distance,
+        UNBOUNDED,
         facts.is_integer,
         facts.rows,
         facts.norms,

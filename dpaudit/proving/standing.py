@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit.proving.facts import Facts, Rows
 from dpaudit.proving.program import Shape
+from dpaudit.proving.universe import UNBOUNDED
 
 _MOST_OF_A_ROW = 4
 
@@ -18,6 +20,13 @@ Records = tuple[NDArray[np.int64], ...]
 def is_fixed(facts: Facts) -> bool:
     """Return whether neighbours have a value in common."""
     return facts.distance.linf == 0.0
+
+
+def rows_if_counted(facts: Facts, shape: Shape) -> Facts:
+    """Return public rows of records as rows that come and go with their records."""
+    if None not in shape or not is_fixed(facts):
+        return facts
+    return replace(facts, rows=Rows(None, shape.index(None)), distance=UNBOUNDED)
 
 
 def records_of(rows: Rows, length: int) -> Records:

@@ -24,7 +24,7 @@ from dpaudit.proving.facts import Facts, of_nothing
 from dpaudit.proving.program import Node, Shape
 from dpaudit.proving.refusals import Refusal
 from dpaudit.proving.rules.contract import Knowledge, Rule
-from dpaudit.proving.rules.entrywise import combine, jump
+from dpaudit.proving.rules.entrywise import combine, jump, lifted
 from dpaudit.proving.standing import is_fixed
 
 
@@ -124,11 +124,6 @@ def bound_extreme(knowledge: Knowledge, node: Node) -> Facts:
     one, other = (knowledge.facts(index) for index in node.operands)
     function = np.minimum if node.operation == "minimum" else np.maximum
     slopes = _slopes_of_extreme(node.operation, one, other)
-    norms: dict[int, float] = {}
-    for mine, theirs in ((one, other), (other, one)):
-        is_towards = theirs.low >= 0 if node.operation == "minimum" else theirs.high <= 0
-        if mine.norms and bool(np.all(is_towards)) and is_fixed(theirs):
-            norms = dict(mine.norms)
     return combine(
         knowledge,
         node,
@@ -136,9 +131,19 @@ def bound_extreme(knowledge: Knowledge, node: Node) -> Facts:
         function(one.low, other.low),
         function(one.high, other.high),
         is_integer=one.is_integer and other.is_integer,
-        norms=norms,
+        norms=_norms_of_extreme(knowledge, node) if one.norms or other.norms else None,
         change=np.maximum(one.change, other.change),
     )
+
+
+def _norms_of_extreme(knowledge: Knowledge, node: Node) -> dict[int, float] | None:
+    """Return the norms of what is clipped towards 0 by public numbers."""
+    one, other = lifted(knowledge, node)
+    for mine, theirs in ((one, other), (other, one)):
+        is_towards = theirs.low >= 0 if node.operation == "minimum" else theirs.high <= 0
+        if mine.norms and bool(np.all(is_towards)) and is_fixed(theirs):
+            return dict(mine.norms)
+    return None
 
 
 def _slopes_of_extreme(operation: str, one: Facts, other: Facts) -> list[Any]:

@@ -23,7 +23,7 @@ from dpaudit.proving.rounding import multiply_up
 from dpaudit.proving.rules.contract import Knowledge, Rule
 from dpaudit.proving.rules.given import MOST_RECORDS
 from dpaudit.proving.settling import entries, gather, settle, spread
-from dpaudit.proving.standing import is_fixed
+from dpaudit.proving.standing import is_fixed, rows_if_counted
 from dpaudit.proving.universe import Universe
 
 _ROOT_OF_TWO = float(np.nextafter(math.sqrt(2.0), 2.0))
@@ -32,7 +32,8 @@ _ROOT_OF_TWO = float(np.nextafter(math.sqrt(2.0), 2.0))
 def bound_bin_counts(knowledge: Knowledge, node: Node) -> Facts:
     """Return the facts of how many numbers lie in each bin."""
     index, universe = node.operands[0], knowledge.universe
-    one, shape = knowledge.facts(index), knowledge.program.nodes[index].shape
+    shape = knowledge.program.nodes[index].shape
+    one = rows_if_counted(knowledge.facts(index), shape)
     most = np.asarray(MOST_RECORDS if None in shape else entries(shape))
     if is_fixed(one):
         return of_public(np.zeros(()), most, is_integer=True)

@@ -133,7 +133,7 @@ def combine(
     low, high
         Ends of the entries.
     is_integer, norms
-        As in `Facts`.
+        As in `Facts`; norms are of the rows of operands that are broadcast (`lifted`).
     change
         How far an entry moves, as far as the rule knows.
     modulus
@@ -155,7 +155,7 @@ def combine(
         np.minimum(change, _change_of_entry(knowledge, node, moving)),
         is_integer=is_integer,
         rows=rows,
-        norms=norms,
+        norms=norms if _have_rows_alike(operands, rows) else None,
         moves=_combine_moves(steepest, [one for _, one in moving], modulus, node.shape),
         distance=add_distances(
             [
@@ -164,6 +164,13 @@ def combine(
             ]
         ),
     )
+
+
+def _have_rows_alike(operands: Sequence[Facts], rows: Rows | None) -> bool:
+    """Return whether rows of all that moves are those of the value, so that norms are of them."""
+    axis = None if rows is None else rows.axis
+    axes = [None if one.rows is None else one.rows.axis for one in operands if not is_fixed(one)]
+    return all(one == axis for one in axes)
 
 
 def _combine_moves(

@@ -45,7 +45,7 @@ from dpaudit.proving.settling import (
     sum_moves,
     width,
 )
-from dpaudit.proving.standing import is_fixed, join
+from dpaudit.proving.standing import is_fixed, join, rows_if_counted
 from dpaudit.proving.universe import UNBOUNDED, Distance
 
 _MOST_PRODUCTS = 1_000_000
@@ -288,6 +288,8 @@ def _widen(ends: Any, dimensions: int, axis: int, length: int) -> Ends:
 def _contract_records(knowledge: Knowledge, node: Node, one: Facts, other: Facts) -> Facts:
     """Return the facts of a sum over records of products of two rows."""
     left, right = (knowledge.program.nodes[index].shape for index in node.operands)
+    if left[-1] is None:
+        one, other = rows_if_counted(one, left), rows_if_counted(other, right)
     first = _put_rows_first(one, left, len(left) - 1, [-1] if len(right) == 2 else [])
     second = _put_rows_first(other, right, 0, [1] if len(left) == 2 else [])
     shape = (left[-1], *left[:-1], *right[1:])

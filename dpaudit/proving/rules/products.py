@@ -24,7 +24,7 @@ from dpaudit.proving.program import Node
 from dpaudit.proving.refusals import Refusal
 from dpaudit.proving.rounding import down, function_down, function_up, multiply, multiply_up, up
 from dpaudit.proving.rules.contract import Knowledge, Rule
-from dpaudit.proving.rules.entrywise import combine
+from dpaudit.proving.rules.entrywise import combine, lifted
 from dpaudit.proving.rules.functions import Increasing, bend
 from dpaudit.proving.settling import magnitude
 
@@ -45,8 +45,13 @@ def bound_multiply(knowledge: Knowledge, node: Node) -> Facts:
         low,
         high,
         is_integer=one.is_integer and other.is_integer,
-        norms=_scaled_norms(one, sizes[1]) or _scaled_norms(other, sizes[0]),
+        norms=_norms_of_product(knowledge, node) if one.norms or other.norms else None,
     )
+
+
+def _norms_of_product(knowledge: Knowledge, node: Node) -> dict[int, float]:
+    one, other = lifted(knowledge, node)
+    return _scaled_norms(one, magnitude(other)) or _scaled_norms(other, magnitude(one))
 
 
 def _scaled_norms(facts: Facts, sizes: Any) -> dict[int, float]:
@@ -87,7 +92,8 @@ def bound_divide(knowledge: Knowledge, node: Node) -> Facts:
     with np.errstate(all="ignore"):
         steep = up(1.0 / np.minimum(np.abs(other.low), np.abs(other.high)))
     steeper = multiply_up(multiply_up(magnitude(one), steep), steep)
-    return combine(knowledge, node, [steep, steeper], low, high, norms=_scaled_norms(one, steep))
+    norms = _scaled_norms(lifted(knowledge, node)[0], steep) if one.norms else None
+    return combine(knowledge, node, [steep, steeper], low, high, norms=norms)
 
 
 def _quotient_ends(one: Facts, other: Facts) -> tuple[Any, Any]:

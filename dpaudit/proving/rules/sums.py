@@ -37,7 +37,7 @@ from dpaudit.proving.settling import (
     settle,
     spread,
 )
-from dpaudit.proving.standing import is_fixed, records_of
+from dpaudit.proving.standing import is_fixed, records_of, rows_if_counted
 from dpaudit.proving.universe import Distance, Universe
 
 _MOST_ENTRIES = 1_000_000
@@ -99,6 +99,8 @@ def add_along(
     movements
         What else is known of how far a row moves, shape ``(3, 1)``.
     """
+    if None in [shape[axis] for axis in axes]:
+        one = rows_if_counted(one, shape)
     if is_fixed(one):
         return of_public(low, high, is_integer=one.is_integer)
     if None in [shape[axis] for axis in axes] and (one.rows is None or one.rows.axis not in axes):
