@@ -257,7 +257,7 @@ def _part_of(apply: Callable[[Any], Any], at: int) -> Callable[[Any], Any]:
     return lambda held: apply(held)[at]
 
 
-def _one_moved(symbol: Symbol, numbers: Any, places: Any, apply: Callable[[Any], Any]) -> Symbol:
+def _one_moved(symbol: Symbol, numbers: Any, places: Any, apply: Callable[[Any], Any]) -> Any:
     tracing, found = symbol.tracing, np.asarray(places)
 
     def emit(node: int) -> int:

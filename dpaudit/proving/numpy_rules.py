@@ -13,6 +13,7 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
+from dpaudit.freezing.constructors import original_of
 from dpaudit.proving import (
     lookups,
     methods,
@@ -51,8 +52,8 @@ class NumpyRules:
         """Return what any other function of numpy makes of arguments that hold symbols."""
         with FailuresNoted(tracing):
             if (held := _subset_in((*args, *named.values()))) is not None:
-                return subsets.call(held, function, args, named)
-            return call(tracing, function, args, named)
+                return subsets.call(held, original_of(function), args, named)
+            return call(tracing, original_of(function), args, named)
 
     def take(self, symbol: Symbol, key: Any) -> Any:
         """Return entries of a symbol."""

@@ -15,8 +15,7 @@ import numpy as np
 from dpaudit.proving import structure
 from dpaudit.proving.operators import apply, resolve, square, type_of
 from dpaudit.proving.program import Shape
-from dpaudit.proving.reductions import RULES as REDUCTIONS
-from dpaudit.proving.reductions import axes_of, sum_of
+from dpaudit.proving.reductions import axes_of, max_of, min_of, sum_of
 from dpaudit.proving.symbol import Symbol, Tracing
 
 
@@ -162,7 +161,7 @@ def _contracted(
     return sum_of(tracing, product, gone) if gone else structure.copied(product)
 
 
-def _spread(symbol: Symbol, letters: Sequence[str], every: Sequence[str]) -> Symbol:
+def _spread(symbol: Symbol, letters: Sequence[str], every: Sequence[str]) -> Any:
     """Return an array with axes in the order of all letters, of length 1 where it has none."""
     order = [letters.index(one) for one in every if one in letters]
     turned = structure.transposed(symbol, order)
@@ -262,8 +261,8 @@ def _norm_of_vector(tracing: Tracing, sizes: Symbol, ord: Any, axis: Any, keepdi
         kept = structure.converted(sizes != 0, _DOUBLE)
         return sum_of(tracing, kept, axis, keepdims=keepdims)
     if ord in (math.inf, -math.inf):
-        function = np.max if ord > 0 else np.min
-        found = REDUCTIONS[function](tracing, sizes, axis, keepdims=keepdims)
+        function = max_of if ord > 0 else min_of
+        found = function(tracing, sizes, axis, keepdims=keepdims)
         return structure.converted(found, _DOUBLE) if found.dtype.kind in "iu" else found
     tracing.refuse(f"numpy.linalg.norm of order {ord} is not followed")
 

@@ -137,6 +137,9 @@ def _extreme(operation: str, ufunc: Any) -> Callable[..., Any]:
     return rule
 
 
+max_of, min_of = _extreme("max", np.maximum), _extreme("min", np.minimum)
+
+
 def _need_entries(tracing: Tracing, symbol: Symbol, axis: Any, operation: str) -> None:
     if any(symbol.dims[one] == 0 for one in axes_of(axis, symbol.ndim)):
         raise ValueError(f"zero-size array to reduction operation {operation}")
@@ -152,8 +155,8 @@ def _place_of_extreme(operation: str) -> Callable[..., Any]:
 
 
 def _ptp(tracing: Tracing, a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
-    top = RULES[np.max](tracing, a, axis, keepdims=keepdims)
-    return top - RULES[np.min](tracing, a, axis, keepdims=keepdims)
+    top = max_of(tracing, a, axis, keepdims=keepdims)
+    return top - min_of(tracing, a, axis, keepdims=keepdims)
 
 
 def truth_of(tracing: Tracing, value: Any) -> Symbol:
@@ -171,9 +174,10 @@ def _any(
     return sum_of(tracing, truth, axis, keepdims=keepdims, where=where) > 0
 
 
-def _all(
+def all_of(
     tracing: Tracing, a: Any, axis: Any = None, *, keepdims: Any = False, where: Any = True
 ) -> Any:
+    """Write whether entries are all true."""
     lies = apply(tracing, np.logical_not, [truth_of(tracing, a)])
     return sum_of(tracing, lies, axis, keepdims=keepdims, where=where) <= 0
 
@@ -359,15 +363,15 @@ RULES: dict[Any, Callable[..., Any]] = {
     np.prod: _summing("prod", 1, np.multiply),
     np.mean: mean_of,
     np.nanmean: mean_of,
-    np.max: _extreme("max", np.maximum),
-    np.nanmax: _extreme("max", np.maximum),
-    np.min: _extreme("min", np.minimum),
-    np.nanmin: _extreme("min", np.minimum),
+    np.max: max_of,
+    np.nanmax: max_of,
+    np.min: min_of,
+    np.nanmin: min_of,
     np.argmax: _place_of_extreme("argmax"),
     np.argmin: _place_of_extreme("argmin"),
     np.ptp: _ptp,
     np.any: _any,
-    np.all: _all,
+    np.all: all_of,
     np.count_nonzero: _count_nonzero,
     np.median: _median,
     np.nanmedian: _median,

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from dpaudit.proving import products, structure
 from dpaudit.proving.operators import apply
-from dpaudit.proving.reductions import RULES as REDUCTIONS
-from dpaudit.proving.reductions import axes_of, mean_of, sum_of, where
+from dpaudit.proving.reductions import all_of, axes_of, mean_of, sum_of, where
 from dpaudit.proving.symbol import Symbol, Tracing
 
 _DOUBLE, _COUNT = np.dtype(np.float64), np.dtype(np.intp)
@@ -130,7 +129,7 @@ def _isclose(tracing: Tracing, a: Any, b: Any, rtol: float = 1e-5, atol: float =
 
 
 def _allclose(tracing: Tracing, a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8) -> Any:
-    return REDUCTIONS[np.all](tracing, _isclose(tracing, a, b, rtol, atol))
+    return all_of(tracing, _isclose(tracing, a, b, rtol, atol))
 
 
 # --- differences -----------------------------------------------------------------------------

@@ -256,7 +256,7 @@ def _plain_item(item: Any) -> Any:
     return operator.index(item)
 
 
-def take(symbol: Symbol, key: Any) -> Symbol:
+def take(symbol: Symbol, key: Any) -> Any:
     """Return entries of a symbol: a view where numpy gives one."""
     tracing, items = symbol.tracing, plain_key(key)
     found = pick(tracing, symbol.dims, items)
@@ -277,16 +277,17 @@ def _taker(tracing: Tracing, found: Pick) -> Any:
     return emit
 
 
-def fresh(symbol: Symbol, apply: Any, emit: Any, *, is_array: bool = True) -> Symbol:
+def fresh(symbol: Symbol, apply: Any, emit: Any, *, is_array: bool = True) -> Any:
     """Return what is made of a symbol's entries, in memory of its own."""
     tracing = symbol.tracing
     if (value := symbol.value) is not None:
-        return tracing.public(np.array(apply(value)), is_array=is_array)
+        found = np.array(apply(value))
+        return tracing.public(found, is_array=True) if is_array else found[()]
     node = emit(symbol.index)
     return Symbol.of_node(tracing, node, symbol.dtype, is_array=is_array)
 
 
-def _copied(symbol: Symbol, items: tuple[Any, ...]) -> Symbol:
+def _copied(symbol: Symbol, items: tuple[Any, ...]) -> Any:
     """Return entries at an index that is no product, in memory of their own."""
     tracing = symbol.tracing
     dims = known_lengths(tracing, symbol.dims)
@@ -302,7 +303,7 @@ def _copied(symbol: Symbol, items: tuple[Any, ...]) -> Symbol:
 # --- views and copies ------------------------------------------------------------------------
 
 
-def reshaped(symbol: Symbol, dims: Shape) -> Symbol:
+def reshaped(symbol: Symbol, dims: Shape) -> Any:
     """Return entries with other axes: a view, a copy, or neither where it is not known."""
     tracing = symbol.tracing
 

@@ -1,7 +1,7 @@
 """Records that a condition on records chooses: arrays whose length is not public.
 
 ``x[x > 0.5]`` is held as all of ``x`` and the condition. What is summed is 0 where the condition
-does not hold, what is counted is the condition itself; whatever tells how many there are is refused.
+does not hold, what is counted is the condition itself; what tells how many there are is refused.
 """
 
 from __future__ import annotations

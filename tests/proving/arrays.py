@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from dpaudit.proving.constructors import own_constructors
 from dpaudit.proving.numpy_rules import NUMPY
 from dpaudit.proving.program import evaluate
-from dpaudit.proving.symbol import Symbol, Tracing, holds_symbol
+from dpaudit.proving.refusals import NotProved
+from dpaudit.proving.symbol import Symbol, Tracing
 
 Function = Callable[..., Any]
 
@@ -18,31 +20,36 @@ def trace(function: Function, *arrays: Any, uncounted: bool = False) -> tuple[Tr
     for at, one in enumerate(arrays):
         shape = (None, *one.shape[1:]) if uncounted else one.shape
         given.append(tracing.add("data", [], shape, one.dtype, part=str(at)))
-    return tracing, function(*given)
+    with own_constructors(tracing, function):
+        try:
+            output = function(*given)
+        except Exception:
+            if tracing.refusal is None:
+                raise
+            raise NotProved(tracing.refusal) from None
+    return tracing, _symbols(tracing, output)
 
 
 def values_of(function: Function, *arrays: Any, uncounted: bool = False) -> Any:
-    """Return what the program of a function gives."""
+    """Return what the program of a function gives, in the nesting of its output."""
     tracing, output = trace(function, *arrays, uncounted=uncounted)
-    found = _symbols(tracing, output)
-    numbers = _mapped(found, lambda one: one.index)
+    numbers = _mapped(output, lambda one: one.index)
     data = {str(at): one.copy() for at, one in enumerate(arrays)}
     values = evaluate(tracing.program, data, ())
-    for one in _flat(found):
-        held = tracing.program.nodes[one.index]
-        assert held.dtype == one.dtype.name
-        assert held.shape == one.dims
+    _mapped(output, lambda one: _check_node(tracing, one))
     return _mapped(numbers, lambda index: values[index])
 
 
+def _check_node(tracing: Tracing, one: Symbol) -> None:
+    held = tracing.program.nodes[one.index]
+    assert held.dtype == one.dtype.name
+    assert held.shape == one.dims
+
+
 def _symbols(tracing: Tracing, output: Any) -> Any:
-    if isinstance(output, tuple) or (isinstance(output, list) and holds_symbol(output)):
+    if isinstance(output, tuple | list):
         return tuple(_symbols(tracing, one) for one in output)
     return tracing.symbol_of(output)
-
-
-def _flat(value: Any) -> list[Symbol]:
-    return [x for one in value for x in _flat(one)] if isinstance(value, tuple) else [value]
 
 
 def _mapped(value: Any, function: Callable[[Any], Any]) -> Any:
