@@ -27,7 +27,7 @@ def _histogram(
     weights: Any = None,
 ) -> Any:
     if density:
-        tracing.refuse("numpy.histogram is given density=True", "divide by a public count")
+        tracing.refuse("numpy counts densities of bins", "divide by a public count")
     symbol, edges = tracing.symbol_of(a), edges_of(tracing, bins, range)
     if weights is not None:
         return _weighted(tracing, symbol, edges, weights), tracing.constant(edges)
@@ -40,7 +40,7 @@ def edges_of(tracing: Tracing, bins: Any, ends: Any) -> NDArray[Any]:
     """Return the edges of bins, which have to be public."""
     given = tracing.symbol_of(bins) if not isinstance(bins, str) else bins
     if isinstance(given, str) or (not given.dims and ends is None):
-        tracing.refuse("numpy.histogram takes its bins from records", "give edges, or range=")
+        tracing.refuse("numpy takes the edges of bins from records", "give edges, or range=")
     found = given.plain("records or noise decide the edges of bins")
     limits = None if ends is None else _plain_ends(tracing, ends)
     number = int(found[()]) if not found.ndim else found
