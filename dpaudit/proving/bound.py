@@ -1,0 +1,208 @@
+"""From a trace to a bound: the releases of every path, and what they cost together."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+from dpaudit.accounting.events import Event, Release, Sequence
+from dpaudit.accounting.proved import proved_guarantee
+from dpaudit.errors import UnsupportedEvent
+from dpaudit.guarantees import rounding
+from dpaudit.guarantees.kinds import (
+    ApproximateDP,
+    GaussianDP,
+    Guarantee,
+    PureDP,
+    RenyiDP,
+    ZeroConcentratedDP,
+)
+from dpaudit.proving import drawings
+from dpaudit.proving.analysis import Analysis
+from dpaudit.proving.composition import PathCost, Stacks, add_up
+from dpaudit.proving.draft import Draft
+from dpaudit.proving.inverse_cdf import with_plain_laws
+from dpaudit.proving.kinds import Additive, Drawing, Reader, Selection
+from dpaudit.proving.program import Program
+from dpaudit.proving.releases import AdditivePlan, Bounds, Spent
+from dpaudit.proving.selection import SelectionPlan
+from dpaudit.proving.sparse_vector import Comparisons, claim_comparisons
+from dpaudit.proving.trace import Trace
+from dpaudit.proving.universe import Universe
+
+TOLERANCE = 1e-9  # of a claim, whose constants are rounded in the code
+_MOST_KINDS = 64  # of releases that accountants are asked about
+
+
+class Plan(Protocol):
+    """Nodes of a draft whose distances bound what a release costs."""
+
+    def measure(self, bounds: Bounds) -> Spent:
+        """Return what it costs."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What a function costs on all neighbours of a universe.
+
+    Parameters
+    ----------
+    universe
+        The datasets, and which are neighbours.
+    paths
+        What each way through the function costs.
+    """
+
+    universe: Universe
+    paths: tuple[PathCost, ...]
+
+    @property
+    def events(self) -> tuple[tuple[Release, ...], ...]:
+        """The events of every path, in order."""
+        return tuple(tuple(one.event for one in path.releases) for path in self.paths)
+
+    @property
+    def pure(self) -> float:
+        """Epsilon at delta 0, infinite where there is none."""
+        if any(not one.is_whole or one.mu for one in self.paths):
+            return math.inf
+        return max(one.epsilon for one in self.paths)
+
+    @property
+    def mu(self) -> float:
+        """Of a Gaussian guarantee, infinite where none is known."""
+        if any(not one.is_whole for one in self.paths):
+            return math.inf
+        if all(one.epsilon == 0 for one in self.paths):
+            return max(one.mu for one in self.paths)
+        return PureDP(self.pure)._mu() if self.pure < math.inf else math.inf
+
+    @property
+    def rho(self) -> float:
+        """Of a concentrated guarantee, infinite where none is known."""
+        return max(one.rho for one in self.paths)
+
+    def epsilon(self, delta: float = 0.0) -> float:
+        """Return an epsilon that holds at a delta in [0, 1), the least of what is proved.
+
+        Parameters
+        ----------
+        delta
+            Of (epsilon, delta)-differential privacy.
+        """
+        ways = [self._by_parts(delta), self._by_rho(delta)]
+        if self._accounted is not None:
+            ways.append(self._accounted.epsilon(delta))
+        return min(ways)
+
+    def _by_parts(self, delta: float) -> float:
+        if any(not one.is_whole for one in self.paths):
+            return math.inf
+        epsilon, mu = max(p.epsilon for p in self.paths), max(p.mu for p in self.paths)
+        far = GaussianDP(mu).epsilon(delta) if mu < math.inf else math.inf
+        return rounding.sum_up([(1, epsilon), (1, far)])
+
+    def _by_rho(self, delta: float) -> float:
+        return ZeroConcentratedDP(self.rho).epsilon(delta) if self.rho < math.inf else math.inf
+
+    @cached_property
+    def _accounted(self) -> Guarantee | None:
+        """What accountants prove where all paths release alike."""
+        first = self.events[0]
+        if any(one != first for one in self.events[1:]) or len(set(first)) > _MOST_KINDS:
+            return None
+        event: Event = Sequence(first)
+        try:
+            return proved_guarantee(event)
+        except UnsupportedEvent:
+            return None
+
+    def proves(self, claim: Guarantee) -> bool:
+        """Return whether a claim about the function is proved.
+
+        Parameters
+        ----------
+        claim
+            (epsilon, delta), mu or rho; of another kind nothing is proved.
+        """
+        most = 1 + TOLERANCE
+        match claim:
+            case PureDP(at_epsilon=epsilon):
+                return self.epsilon(0.0) <= epsilon * most
+            case ApproximateDP(at_epsilon=epsilon, at_delta=delta):
+                return self.epsilon(delta) <= epsilon * most
+            case GaussianDP(mu=mu):
+                return self.mu <= mu * most
+            case ZeroConcentratedDP(rho=rho):
+                return self.rho <= rho * most
+            case RenyiDP(order=order, at_epsilon=epsilon):
+                return min(self.rho * order, self.pure) <= epsilon * most
+        return False
+
+    @property
+    def statement(self) -> str:
+        """One sentence that says what is proved."""
+        what = f"epsilon {self.pure:.6g}"
+        if self.pure == math.inf:
+            what = f"mu {self.mu:.6g}" if self.mu < math.inf else f"rho {self.rho:.6g}"
+        size = "" if self.universe.records is None else f" of {self.universe.records} records"
+        return f"{what} for all datasets{size} and all neighbours by {self.universe.relation}"
+
+
+def bound_trace(trace: Trace) -> Bound:
+    """Return what a function costs, from all its paths.
+
+    Raises
+    ------
+    NotProved
+        No theorem covers what some path shows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpaudit.proving.trace import Path
+    >>> from dpaudit.proving.universe import Part
+    >>> program = Program()
+    >>> x = program.add("data", shape=(3,), part="")
+    >>> total = program.add("sum", [x], shape=(), axis=None)
+    >>> noise = program.add("draw", shape=(), law="laplace", number=0)
+    >>> program.outputs = (program.add("add", [total, noise], shape=()),)
+    >>> part = Part("", (3,), np.array(0.0), np.array(1.0))
+    >>> bound = bound_trace(Trace(Universe((part,), 3, "replace"), (Path(program),)))
+    >>> round(bound.epsilon(), 12)
+    1.0
+    """
+    paths = tuple(cost_of_path(one.program, trace.universe) for one in trace.paths)
+    return Bound(trace.universe, paths)
+
+
+def cost_of_path(program: Program, universe: Universe) -> PathCost:
+    """Return what the releases of one program cost.
+
+    Raises
+    ------
+    NotProved
+        It shows what no release covers, or nothing bounds one of its releases.
+    """
+    reader = Reader(with_plain_laws(program))
+    claim_comparisons(reader)
+    reading = reader.read()
+    plans = [_plan(reading.draft, one) for one in reading.releases]
+    stacks = Stacks.of(reading.draft, plans)
+    bounds = Analysis(reading.draft.program, universe, tuple(reader.all_kinds()))
+    return add_up([one.measure(bounds) for one in plans], stacks, bounds)
+
+
+def _plan(draft: Draft, release: object) -> Plan:
+    match release:
+        case Additive():
+            return AdditivePlan.of(draft, release)
+        case Selection():
+            return SelectionPlan.of(draft, release)
+        case Drawing():
+            return drawings.plan_of(draft, release)
+        case Comparisons():
+            return release
+    raise AssertionError(f"a {type(release).__name__} has no plan")
