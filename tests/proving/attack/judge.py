@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -125,34 +126,65 @@ def kinds_of(program: Program) -> tuple[Kind, ...]:
     return tuple(kinds)
 
 
-def measure_movement(
-    distance: Distance, node: Node, one: NDArray[Any], other: NDArray[Any]
-) -> Iterator[Claim]:
+class Measured:
+    """The values of a node on pairs, and how far they are apart.
+
+    Parameters
+    ----------
+    node
+        Of which.
+    one, other
+        The values, pairs first.
+    """
+
+    def __init__(self, node: Node, one: NDArray[Any], other: NDArray[Any]) -> None:
+        self.node, self.one, self.other = node, one, other
+        self.values = [one, other]
+        if one.shape == other.shape:
+            self.values = [np.concatenate([one, other])]
+        self.values = [value.astype(float) for value in self.values if value.size]
+
+    @cached_property
+    def ends(self) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """Return the smallest and largest entries."""
+        return [(value.min(axis=0), value.max(axis=0)) for value in self.values]
+
+    @cached_property
+    def largest(self) -> float:
+        """Return how large entries are, NaN or infinite where one is."""
+        return max((max(-low.min(), high.max()) for low, high in self.ends), default=0.0)
+
+    @cached_property
+    def size(self) -> float:
+        """Return a size below which differences of these values are rounding."""
+        if math.isfinite(self.largest):
+            return self.largest * 1e-4
+        whole = np.abs(np.concatenate([value.ravel() for value in self.values]))
+        return float(np.max(whole[np.isfinite(whole)], initial=0.0)) * 1e-4
+
+    @cached_property
+    def moved(self) -> NDArray[np.float64]:
+        """Return differences of entries."""
+        return np.asarray(np.abs(np.subtract(self.other, self.one, dtype=float)))
+
+    @cached_property
+    def shown(self) -> tuple[NDArray[np.float64], ...]:
+        """Return the L1 and Euclidean length and the largest of differences."""
+        moved = self.moved.reshape(len(self.moved), -1)
+        if not math.isfinite(self.largest):
+            moved = np.nan_to_num(moved, posinf=math.inf)
+        squares = np.einsum("ij,ij->i", moved, moved)
+        return moved.sum(axis=1), np.sqrt(squares), moved.max(axis=1, initial=0.0)
+
+
+def measure_movement(distance: Distance, measured: Measured) -> Iterator[Claim]:
     """Yield the distances of a node that are proved, beside what pairs show."""
-    if None in node.shape or math.isinf(min(distance.l1, distance.l2, distance.linf)):
+    bounds = distance.l1, distance.l2, distance.linf
+    if None in measured.node.shape or math.isinf(min(bounds)):
         return
-    moved = _differences(one, other)
-    shown = {
-        "l1": moved.sum(axis=1),
-        "l2": np.sqrt((moved * moved).sum(axis=1)),
-        "linf": moved.max(axis=1, initial=0.0),
-    }
-    size = _size_of(one, other)
-    for name in NORMS:
-        bound = getattr(distance, name)
+    for name, bound, shown in zip(NORMS, bounds, measured.shown, strict=True):
         if math.isfinite(bound):
-            yield Claim(name, bound, shown[name], _ratio(shown[name], bound, size))
-
-
-def _differences(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.float64]:
-    moved = np.abs(np.subtract(other, one, dtype=float))
-    return np.asarray(np.nan_to_num(moved.reshape(len(moved), -1), posinf=math.inf))
-
-
-def _size_of(one: NDArray[Any], other: NDArray[Any]) -> float:
-    """Return a size below which differences of these values are rounding."""
-    whole = np.abs(np.concatenate([one.ravel(), other.ravel()]).astype(float))
-    return float(np.max(whole[np.isfinite(whole)], initial=0.0)) * 1e-4
+            yield Claim(name, bound, shown, _ratio(shown, bound, measured.size))
 
 
 def _ratio(found: NDArray[np.float64], bound: float, size: float) -> NDArray[np.float64]:
@@ -160,34 +192,51 @@ def _ratio(found: NDArray[np.float64], bound: float, size: float) -> NDArray[np.
     return np.asarray((found + size) / (bound + size) if bound + size > 0 else 1.0 + found)
 
 
-def measure_facts(
-    facts: Facts, node: Node, one: NDArray[Any], other: NDArray[Any], pairs: Pairs
-) -> Iterator[Claim]:
-    """Yield what is proved of a node's entries, beside what pairs show."""
+def measure_facts(facts: Facts, measured: Measured, pairs: Pairs) -> Iterator[Claim]:
+    """Yield what is proved of a node's entries and may not hold, beside what pairs show."""
     if facts.refusal is not None:
         return
-    yield from _measure_ends(facts, node, one, other)
-    yield from _measure_entries(facts, one, other)
-    if None not in node.shape:
-        yield from _measure_change(facts, one, other)
-        yield from _measure_moves(facts, one, other, pairs)
+    if not _lie_within(facts, measured):
+        yield from _measure_ends(facts, measured)
+    yield from _measure_entries(facts, measured)
+    if None not in measured.node.shape:
+        if not _move_within(facts, measured):
+            yield from _measure_change(facts, measured)
+        yield from _measure_moves(facts, measured, pairs)
     if facts.rows is not None:
         axis = facts.rows.axis + 1
-        yield from _measure_standing(
-            facts.rows, np.moveaxis(one, axis, 1), np.moveaxis(other, axis, 1), pairs
-        )
+        rows = (np.moveaxis(value, axis, 1) for value in (measured.one, measured.other))
+        yield from _measure_standing(facts.rows, *rows, pairs)
+
+
+def _lie_within(facts: Facts, measured: Measured) -> bool:
+    """Return whether all entries clearly lie between their ends, and fit into their dtype."""
+    largest, kind = measured.largest, np.dtype(measured.node.dtype)
+    if not math.isfinite(largest) or kind in (np.float16, np.float32):
+        return False
+    if kind.kind in "iu" and largest > np.iinfo(kind).max:
+        return False
+    slack = 1e-13 * largest
+    return all(
+        bool((low >= facts.low - slack).all() and (high <= facts.high + slack).all())
+        and (kind.kind != "u" or bool((low >= 0).all()))
+        for low, high in measured.ends
+    )
+
+
+def _move_within(facts: Facts, measured: Measured) -> bool:
+    if not math.isfinite(measured.largest) or not measured.moved.size:
+        return not measured.moved.size
+    return bool((measured.moved.max(axis=0) <= facts.change + 1e-13 * measured.largest).all())
 
 
 def _flat(value: NDArray[Any]) -> NDArray[Any]:
     return value.reshape(len(value), -1)
 
 
-def _measure_ends(
-    facts: Facts, node: Node, one: NDArray[Any], other: NDArray[Any]
-) -> Iterator[Claim]:
-    for value in (one, other):
-        value = value.astype(float)
-        size = 10 * _size_of(value, value) + 1e-6
+def _measure_ends(facts: Facts, measured: Measured) -> Iterator[Claim]:
+    for value in (measured.one.astype(float), measured.other.astype(float)):
+        size = 10 * measured.size + 1e-6
         for name, beyond in (("low", facts.low - value), ("high", value - facts.high)):
             if np.all(np.isneginf(facts.low if name == "low" else -facts.high)):
                 continue
@@ -195,7 +244,7 @@ def _measure_ends(
             yield Claim(name, math.nan, worst, np.asarray(1 + worst / size))
         if np.isfinite(facts.low).all() and np.isfinite(facts.high).all():
             yield _flags("finite", ~np.isfinite(value))
-        yield from _measure_dtype(node, value)
+        yield from _measure_dtype(measured.node, value)
 
 
 def _measure_dtype(node: Node, value: NDArray[Any]) -> Iterator[Claim]:
@@ -212,16 +261,23 @@ def _flags(name: str, flags: NDArray[np.bool_]) -> Claim:
     return Claim(name, math.nan, found, found * 2)
 
 
-def _measure_entries(facts: Facts, one: NDArray[Any], other: NDArray[Any]) -> Iterator[Claim]:
-    for value in (one, other):
-        if facts.is_integer:
-            yield _flags("integer", np.isfinite(value) & (value != np.rint(value)))
-        for order, bound in facts.norms.items():
-            rows = _rows_of(facts, np.abs(value.astype(float)))
-            sizes = rows.sum(axis=2) if order == 1 else np.sqrt((rows**2).sum(axis=2))
-            found = sizes.max(axis=1, initial=0.0)
-            if math.isfinite(bound):
-                yield Claim(f"norm {order}", bound, found, _ratio(found, bound, 1e-9))
+def _measure_entries(facts: Facts, measured: Measured) -> Iterator[Claim]:
+    if facts.is_integer:
+        for value in measured.values:
+            flags = np.isfinite(value) & (value != np.rint(value))
+            if flags.any():
+                yield _flags("integer", flags)
+    for order, bound in facts.norms.items():
+        if math.isfinite(bound):
+            for value in (measured.one, measured.other):
+                yield _measure_norm(facts, order, bound, value)
+
+
+def _measure_norm(facts: Facts, order: int, bound: float, value: NDArray[Any]) -> Claim:
+    rows = _rows_of(facts, np.abs(value.astype(float)))
+    sizes = rows.sum(axis=2) if order == 1 else np.sqrt((rows**2).sum(axis=2))
+    found = sizes.max(axis=1, initial=0.0)
+    return Claim(f"norm {order}", bound, found, _ratio(found, bound, 1e-9))
 
 
 def _rows_of(facts: Facts, value: NDArray[Any]) -> NDArray[Any]:
@@ -233,31 +289,27 @@ def _rows_of(facts: Facts, value: NDArray[Any]) -> NDArray[Any]:
     return rows.reshape(*rows.shape[:2], inner)
 
 
-def _measure_change(facts: Facts, one: NDArray[Any], other: NDArray[Any]) -> Iterator[Claim]:
+def _measure_change(facts: Facts, measured: Measured) -> Iterator[Claim]:
     if not np.isfinite(facts.change).any():
         return
-    moved = np.abs(np.subtract(other, one, dtype=float))
-    size = _size_of(one, other) + 1e-300
-    parts = np.nan_to_num(_flat((moved + size) / (facts.change + size)), nan=0.0)
+    size = measured.size + 1e-300
+    parts = np.nan_to_num(_flat((measured.moved + size) / (facts.change + size)), nan=0.0)
     found = parts.max(axis=1, initial=0.0)
     yield Claim("change", math.nan, found, found)
 
 
-def _measure_moves(
-    facts: Facts, one: NDArray[Any], other: NDArray[Any], pairs: Pairs
-) -> Iterator[Claim]:
+def _measure_moves(facts: Facts, measured: Measured, pairs: Pairs) -> Iterator[Claim]:
     """Yield what is proved of each record by itself, on pairs that differ in one."""
-    alone = np.flatnonzero(pairs.differs.sum(axis=1) == 1)
-    if not len(alone) or not np.isfinite(facts.moves).any():
+    alone = pairs.are_alone
+    if not alone.any() or not np.isfinite(facts.moves).any():
         return
-    records = pairs.differs[alone].argmax(axis=1) if facts.moves.shape[1] > 1 else 0
-    moved = _differences(one[alone], other[alone])
-    shown = (moved.sum(axis=1), np.sqrt((moved**2).sum(axis=1)), moved.max(axis=1, initial=0.0))
-    size = _size_of(one, other) + 1e-300
-    for name, found, bounds in zip(NORMS, shown, facts.moves, strict=True):
-        ratio = np.zeros(len(pairs))
-        ratio[alone] = np.nan_to_num((found + size) / (bounds[records] + size))
-        yield Claim(f"moves {name}", math.nan, ratio, ratio)
+    bounds = facts.moves[:, pairs.first] if facts.moves.shape[1] > 1 else facts.moves
+    size = measured.size + 1e-300
+    parts = (np.stack(measured.shown) + size) / (bounds + size) * alone
+    if parts.max(initial=0.0) <= 1 + TOLERANCE:
+        return
+    for name, part in zip(NORMS, np.nan_to_num(parts), strict=True):
+        yield Claim(f"moves {name}", math.nan, part, part)
 
 
 def _measure_standing(
@@ -275,8 +327,10 @@ def _measure_standing(
         yield _flags("standing", np.ones((len(pairs), 1), dtype=bool))
     elif one.shape[1] == other.shape[1]:
         inner = math.prod(one.shape[2:])
-        moved = ~_alike(one, other).reshape(*differs.shape, inner).all(axis=2)
-        yield _flags("standing", moved & ~differs)
+        moved = (one != other).reshape(*differs.shape, inner).any(axis=2) & ~differs
+        if moved.any():
+            apart = ~_alike(one, other).reshape(*differs.shape, inner).all(axis=2)
+            yield _flags("standing", apart & ~differs)
     elif one.shape[2:] == other.shape[2:]:
         kept = other[~differs].reshape(one.shape)
         yield _flags("standing", ~_alike(one, kept))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,16 @@ class Pairs:
     one: Data
     other: Data
     differs: Flags
+
+    @cached_property
+    def are_alone(self) -> Flags:
+        """Return which pairs differ in one record."""
+        return np.asarray(self.differs.sum(axis=1) == 1)
+
+    @cached_property
+    def first(self) -> NDArray[np.int64]:
+        """Return the first record in which each pair differs."""
+        return self.differs.argmax(axis=1) if self.differs.shape[1] else np.zeros(len(self), int)
 
     def __len__(self) -> int:
         return len(self.differs)

@@ -15,7 +15,16 @@ from dpaudit.proving.trace import Kind
 from dpaudit.proving.universe import Universe
 
 from .exact import Undecided
-from .judge import Break, Claim, Prover, confirm, kinds_of, measure_facts, measure_movement
+from .judge import (
+    Break,
+    Claim,
+    Measured,
+    Prover,
+    confirm,
+    kinds_of,
+    measure_facts,
+    measure_movement,
+)
 from .pairs import Neighbours, Pairs, constants_of
 from .stacked import evaluate_stacked
 
@@ -158,7 +167,7 @@ class Attack:
             return
         for node in self.nodes:
             first, second = (_as_long(value[node.index], len(pairs)) for value in (one, other))
-            for claim in self._claims(node, first, second, pairs):
+            for claim in self._claims(Measured(node, first, second), pairs):
                 if claim.is_beaten:
                     self._suspect(node, claim, pairs, draws)
                 elif claim.name in ("l1", "l2", "linf"):
@@ -166,11 +175,10 @@ class Attack:
                         self._tight.add(node.index)
                     yield node, claim
 
-    def _claims(
-        self, node: Node, one: NDArray[Any], other: NDArray[Any], pairs: Pairs
-    ) -> Iterator[Claim]:
-        yield from measure_facts(self.prover.facts(node.index), node, one, other, pairs)
-        yield from measure_movement(self.prover.distance(node.index), node, one, other)
+    def _claims(self, measured: Measured, pairs: Pairs) -> Iterator[Claim]:
+        index = measured.node.index
+        yield from measure_facts(self.prover.facts(index), measured, pairs)
+        yield from measure_movement(self.prover.distance(index), measured)
 
     def _typed(self, data: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         return {name: value.astype(self.whole.get(name, "float64")) for name, value in data.items()}
