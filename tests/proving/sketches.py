@@ -8,9 +8,9 @@ from dpaudit.proving.program import Program, Shape
 class Sketch:
     """A program about a few records, as a tracer would write it."""
 
-    def __init__(self, records: int | None = 5) -> None:
+    def __init__(self, records: int | None = 5, *columns: int) -> None:
         self.program = Program()
-        self.records = self.program.add("data", shape=(records,), part="")
+        self.records = self.program.add("data", shape=(records, *columns), part="")
         self.draws = 0
 
     def total(self) -> int:

@@ -18,26 +18,26 @@ from dpaudit.proving.universe import Part, Universe
 from tests.proving.sketches import Sketch
 
 B1, B2 = 2.0, 4.0
+COLUMNS = 16
 
 
 def _universe(change: str = "replace", records: int | None = 5) -> Universe:
-    part = Part("", (records,), np.array(0.0), np.array(1.0))
+    part = Part("", (records, COLUMNS), np.zeros(COLUMNS), np.ones(COLUMNS))
     return Universe((part,), records, change)  # type: ignore[arg-type]
 
 
 def _query(own: Sketch, place: int) -> int:
-    """Write a query that one record moves by 1 at most: how many are above a number."""
-    large = own(
-        "less", own.constant((place + 0.5) / 40), own.records, shape=own.program.nodes[0].shape
-    )
-    return own("sum", large, axis=None)
+    """Write a sum that one record moves by 1 at most, whatever the other queries do."""
+    (records, _) = own.program.nodes[0].shape
+    column = own("take", own.records, shape=(records, 1), key=[None, [place]])
+    return own("reshape", own("sum", column, shape=(1,), axis=0))
 
 
 def _above_threshold(
     outcomes: tuple[bool, ...], *, records: int | None = 5, fresh: bool = True
 ) -> Program:
     """Write the path of sparse vector that ends as the outcomes say, True for above."""
-    own = Sketch(records)
+    own = Sketch(records, COLUMNS)
     threshold = own("add", own.constant(2.0), own.scaled("laplace", B1))
     reused = own.scaled("laplace", B2)
     for place, outcome in enumerate(outcomes):
@@ -80,7 +80,7 @@ def test_noise_that_all_queries_share_is_refused_or_dear() -> None:
 
 
 def test_queries_without_noise_are_refused() -> None:
-    own = Sketch()
+    own = Sketch(5, COLUMNS)
     threshold = own("add", own.constant(2.0), own.scaled("laplace", B1))
     for place, outcome in enumerate((False, True)):
         own("decide", own("less", threshold, _query(own, place)), outcome=outcome)
@@ -101,13 +101,13 @@ def _threshold(own: Sketch) -> int:
 
 
 def test_a_noisy_answer_that_is_shown_makes_all_of_them_be_paid() -> None:
-    own = Sketch()
+    own = Sketch(5, COLUMNS)
     noisy = _write(own, _threshold(own))
     assert cost_of_path(own.show(noisy), _universe()).epsilon == pytest.approx(13 / B2)
 
 
 def test_a_fresh_answer_is_paid_beside() -> None:
-    own = Sketch()
+    own = Sketch(5, COLUMNS)
     _write(own, _threshold(own))
     answer = own("add", _query(own, 1), own.scaled("laplace", 8.0))
     cost = cost_of_path(own.show(answer), _universe())
@@ -115,7 +115,7 @@ def test_a_fresh_answer_is_paid_beside() -> None:
 
 
 def test_a_gap_is_free() -> None:
-    own = Sketch()
+    own = Sketch(5, COLUMNS)
     threshold = _threshold(own)
     for place in range(13):
         noisy = own("add", _query(own, place), own.scaled("laplace", B2))
@@ -126,7 +126,7 @@ def test_a_gap_is_free() -> None:
 
 
 def test_thresholds_that_are_drawn_afresh_are_paid_each() -> None:
-    own = Sketch()
+    own = Sketch(5, COLUMNS)
     for _ in range(3):
         _write(own, _threshold(own))
     cost = cost_of_path(own.show(own.constant(0.0)), _universe())
@@ -134,7 +134,7 @@ def test_thresholds_that_are_drawn_afresh_are_paid_each() -> None:
 
 
 def test_a_threshold_whose_noise_is_shown_makes_all_of_them_be_paid() -> None:
-    own = Sketch()
+    own = Sketch(5, COLUMNS)
     threshold = _threshold(own)
     _write(own, threshold)
     cost = cost_of_path(own.show(threshold), _universe())
