@@ -18,15 +18,16 @@ What a checker needs, each of it in exact rationals:
 from __future__ import annotations
 
 from dpaudit.proving.refinements.contract import Refinement
+from dpaudit.proving.refinements.forms import remember_forms
 from dpaudit.proving.refinements.modulus import bound_modulus
 from dpaudit.proving.refinements.one_record import bound_one_record
 from dpaudit.proving.refinements.pairs import bound_pairs
 from dpaudit.proving.refinements.parts import bound_by_parts
 
 REFINEMENTS: tuple[Refinement, ...] = (
-    bound_one_record,
+    remember_forms(bound_one_record),
     bound_by_parts,
     bound_modulus,
-    bound_pairs,
+    remember_forms(bound_pairs),
 )
 """All refinements, the cheapest that are often exact first."""

@@ -29,7 +29,7 @@ import numpy as np
 
 from dpaudit.proving.program import Node
 from dpaudit.proving.refinements.contract import Knowledge
-from dpaudit.proving.refinements.reading import find_slice
+from dpaudit.proving.refinements.slices import find_slice
 from dpaudit.proving.refinements.symbols import Unread
 from dpaudit.proving.trace import Kind
 from dpaudit.proving.universe import UNBOUNDED, Distance

@@ -40,6 +40,7 @@ TOLERANCE = 1e-12
 MOST_BOXES = 2000
 MOST_LEVELS = 60
 MOST_VARIABLES = 4
+MOST_PARAMETERS = 8
 
 Range = tuple[float, float]
 EVERYWHERE: Range = (-math.inf, math.inf)
@@ -152,6 +153,11 @@ def stand_once(table: Table, polynomial: Polynomial) -> bool:
     return True
 
 
+def _is_of_leaves(table: Table, polynomial: Polynomial) -> bool:
+    """Return whether a polynomial has no functions in it."""
+    return not any(table.atoms[one].operands for one in polynomial.atoms())
+
+
 def canonical(table: Table, polynomial: Polynomial, leaves: list[int]) -> Any:
     """Return what polynomials with one range have in common: the form, and the ends of leaves."""
     names: dict[int, Any] = {
@@ -201,6 +207,8 @@ class Ranges:
 
     def _find_most(self, polynomial: Polynomial) -> float:
         leaves = leaves_of(self.table, polynomial)
+        if len(leaves) > MOST_PARAMETERS and not _is_of_leaves(self.table, polynomial):
+            return math.inf
         key = canonical(self.table, polynomial, leaves)
         if key not in self.known:
             with np.errstate(all="ignore"):

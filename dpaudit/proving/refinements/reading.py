@@ -21,6 +21,7 @@ from dpaudit.proving.program import Node
 from dpaudit.proving.refinements.contract import Knowledge
 from dpaudit.proving.refinements.polynomials import ONE, Polynomial, TooLarge, constant
 from dpaudit.proving.refinements.readers import READERS, TRUTHS
+from dpaudit.proving.refinements.slices import find_slice
 from dpaudit.proving.refinements.symbols import (
     MOST_ENTRIES,
     MOST_RECORDS,
@@ -34,31 +35,8 @@ from dpaudit.proving.refinements.symbols import (
 from dpaudit.proving.trace import Kind
 from dpaudit.proving.universe import NOWHERE_APART, Part
 
-MOST_NODES = 300
 UPPER_ENDS: WeakKeyDictionary[Knowledge, dict[Any, float]] = WeakKeyDictionary()
 """Upper ends of functions that were found for an analysis, by their form."""
-
-
-def find_slice(analysis: Knowledge, index: int) -> list[int]:
-    """Return the private nodes that form a node and the others at which they start, in order.
-
-    Raises
-    ------
-    Unread
-        They are too many.
-    """
-    found, pending = {index}, [index]
-    while pending:
-        one = pending.pop()
-        if analysis.kinds[one] is not Kind.PRIVATE and one != index:
-            continue
-        for operand in analysis.program.nodes[one].operands:
-            if operand not in found:
-                found.add(operand)
-                pending.append(operand)
-        if len(found) > MOST_NODES:
-            raise Unread
-    return sorted(found)
 
 
 class Reading(Summation):
