@@ -21,7 +21,7 @@ _OF_ARRAYS = (
     *("transpose", "squeeze", "broadcast_to", "atleast_1d", "atleast_2d", "shape", "ndim", "size"),
     *("max", "min", "amax", "amin", "median", "std", "var", "prod", "any", "all", "sort"),
     *("argmax", "argmin", "quantile", "percentile", "clip", "where", "round", "around", "ptp"),
-    *("histogram", "bincount", "digitize", "cov", "corrcoef", "nansum", "nanmean", "count_nonzero"),
+    *("bincount", "digitize", "cov", "corrcoef", "nansum", "nanmean", "count_nonzero"),
     *("argsort", "unique", "partition", "searchsorted", "isin", "select"),
 )
 _MOST_CALLS = 10_000
@@ -53,7 +53,7 @@ def own_constructors(tracing: Tracing, function: Any) -> Iterator[None]:
 def _replacements(tracing: Tracing) -> Iterator[tuple[Any, Any]]:
     """Yield functions and what stands in for them."""
     symbols = Symbols(tracing)
-    of_arrays = [getattr(np, name) for name in _OF_ARRAYS]
+    of_arrays = [np.histogram, *(getattr(np, name) for name in _OF_ARRAYS)]
     yield from constructors.common_replacements(symbols, of_arrays)
     yield np.linalg.norm, constructors.caller(symbols, np.linalg.norm)
     for made in (np.eye, np.identity):
