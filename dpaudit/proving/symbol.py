@@ -14,6 +14,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
@@ -104,7 +105,7 @@ class Tracing:
             return found
         index = len(self.program.nodes)
         place = tracked.place()
-        node = Node(index, operation, given, parameters, shape, dtype.name, place)
+        node = Node(index, operation, given, parameters, shape, _name_of(dtype), place)
         self.program.nodes.append(node)
         self.taints.append(self._taint_of(operation, given))
         if is_pure:
@@ -170,6 +171,11 @@ class Tracing:
     def position(self, symbol: Symbol) -> int:
         """Return which whole number noise has drawn on this path."""
         self.refuse("noise decides a position", "use numpy.where or a sum over all positions")
+
+
+@lru_cache(maxsize=64)
+def _name_of(dtype: np.dtype[Any]) -> str:
+    return dtype.name
 
 
 def _hashable(parameters: Mapping[str, Any]) -> Any:
