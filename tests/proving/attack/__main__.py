@@ -16,9 +16,9 @@ from functools import partial
 from pathlib import Path
 
 from .campaign import Journal, Tally, attack_seed, describe, make_program, run_campaign
-from .search import CHEAP, DEEP
+from .search import CHEAP, DEEP, FULL
 
-EFFORTS = {"cheap": CHEAP, "deep": DEEP}
+EFFORTS = {"cheap": CHEAP, "full": FULL, "deep": DEEP}
 
 
 def parse_seeds(text: str) -> tuple[int, int]:

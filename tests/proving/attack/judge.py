@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpaudit.proving.facts import Facts, Rows
 from dpaudit.proving.program import Node, Program
 from dpaudit.proving.trace import Kind
-from dpaudit.proving.universe import Distance, Universe
+from dpaudit.proving.universe import Distance
 
 from .exact import (
     DIGITS,
@@ -343,7 +343,7 @@ def _alike(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.bool_]:
 # --- the exact judge
 
 
-def confirm(prover: Prover, universe: Universe, program: Program, suspect: Break) -> bool:
+def confirm(facts: Facts, distance: Distance, program: Program, suspect: Break) -> bool:
     """Return whether a claim is beaten over the reals.
 
     Raises
@@ -358,11 +358,11 @@ def confirm(prover: Prover, universe: Universe, program: Program, suspect: Break
     )
     with ctx.workdps(DIGITS):
         if suspect.claim in NORMS:
-            return _moves_beyond(suspect.claim, prover.distance(index), one, other)
+            return _moves_beyond(suspect.claim, distance, one, other)
         if suspect.claim.startswith("moves "):
-            distance = _distance_of_record(prover.facts(index), suspect)
-            return _moves_beyond(suspect.claim.removeprefix("moves "), distance, one, other)
-        return _is_false(suspect.claim, prover.facts(index), suspect.node, one, other)
+            alone = _distance_of_record(facts, suspect)
+            return _moves_beyond(suspect.claim.removeprefix("moves "), alone, one, other)
+        return _is_false(suspect.claim, facts, suspect.node, one, other)
 
 
 def _distance_of_record(facts: Facts, suspect: Break) -> Distance:

@@ -6,13 +6,16 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit.proving.program import Node, Program
+from dpaudit.proving.refinements import ranges
+from dpaudit.proving.refinements.ranges import MOST_BOXES
 from dpaudit.proving.trace import Kind
-from dpaudit.proving.universe import Universe
+from dpaudit.proving.universe import Distance, Universe
 
 from .exact import Undecided
 from .judge import (
@@ -43,14 +46,22 @@ class Effort:
         Pairs of a round.
     best
         How many of them the next round starts from.
+    refined
+        Of how many nodes the prover is asked to look deeper; the output is the first.
+    boxes
+        Of a range that it encloses, at most: fewer are quicker, and no less sound.
     """
 
     rounds: int = 3
     width: int = 32
     best: int = 3
+    refined: int = 1
+    boxes: int = 40
 
 
-CHEAP, DEEP = Effort(), Effort(rounds=25, width=64, best=6)
+CHEAP = Effort()
+FULL = Effort(refined=2, boxes=MOST_BOXES)
+DEEP = Effort(rounds=25, width=64, best=6, refined=1000, boxes=MOST_BOXES)
 
 
 @dataclass
@@ -113,12 +124,18 @@ class Attack:
         self.outcome = Outcome()
         self._suspects: set[tuple[int, str]] = set()
         self._tight: set[int] = set()
+        self._refined: set[int] = set()
 
     def run(self, effort: Effort = CHEAP) -> Outcome:
         """Return what came of it."""
-        self._count()
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
+        self._choose_refined(effort)
+        with (
+            warnings.catch_warnings(),
+            np.errstate(all="ignore"),
+            mock.patch.object(ranges, "MOST_BOXES", effort.boxes),
+        ):
             warnings.simplefilter("ignore")
+            self._count()
             for _ in range(1 if self.universe.records is not None else 2):
                 self._climb(effort)
         self.outcome.tight = len(self._tight)
@@ -126,9 +143,20 @@ class Attack:
 
     def _count(self) -> None:
         for node in self.nodes:
-            is_finite = np.isfinite(self.prover.distance(node.index).linf)
+            is_finite = np.isfinite(self._distance(node.index).linf)
             self.outcome.proved += int(is_finite)
             self.outcome.refused += int(not is_finite)
+
+    def _choose_refined(self, effort: Effort) -> None:
+        """Choose the nodes of which refinements are asked: the last, then any."""
+        order = [node.index for node in self.nodes]
+        rest = self.generator.permutation(order[:-1]).tolist()
+        self._refined = set([*order[-1:], *rest][: effort.refined])
+
+    def _distance(self, index: int) -> Distance:
+        if index in self._refined:
+            return self.prover.distance(index)
+        return self.prover.facts(index).distance
 
     def _climb(self, effort: Effort) -> None:
         pairs = self.neighbours.make(effort.width, self._records())
@@ -178,7 +206,7 @@ class Attack:
     def _claims(self, measured: Measured, pairs: Pairs) -> Iterator[Claim]:
         index = measured.node.index
         yield from measure_facts(self.prover.facts(index), measured, pairs)
-        yield from measure_movement(self.prover.distance(index), measured)
+        yield from measure_movement(self._distance(index), measured)
 
     def _typed(self, data: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         return {name: value.astype(self.whole.get(name, "float64")) for name, value in data.items()}
@@ -201,7 +229,9 @@ class Attack:
             coins,
         )
         try:
-            if confirm(self.prover, self.universe, self.program, found):
+            if confirm(
+                self.prover.facts(node.index), self._distance(node.index), self.program, found
+            ):
                 self.outcome.breaks.append(found)
         except Undecided:
             self.outcome.undecided += 1
