@@ -205,8 +205,8 @@ def measure_facts(facts: Facts, measured: Measured, pairs: Pairs) -> Iterator[Cl
         yield from _measure_moves(facts, measured, pairs)
     if facts.rows is not None:
         axis = facts.rows.axis + 1
-        rows = (np.moveaxis(value, axis, 1) for value in (measured.one, measured.other))
-        yield from _measure_standing(facts.rows, *rows, pairs)
+        one, other = (np.moveaxis(v, axis, 1) for v in (measured.one, measured.other))
+        yield from _measure_standing(facts.rows, one, other, pairs)
 
 
 def _lie_within(facts: Facts, measured: Measured) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from unittest import mock
 
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from dpaudit.proving.program import Node, Program
 from dpaudit.proving.refinements import ranges
-from dpaudit.proving.refinements.ranges import MOST_BOXES
 from dpaudit.proving.trace import Kind
 from dpaudit.proving.universe import Distance, Universe
 
@@ -48,7 +47,7 @@ class Effort:
         How many of them the next round starts from.
     refined
         Of how many nodes the prover is asked to look deeper; the output is the first.
-    boxes
+    boxes, levels
         Of a range that it encloses, at most: fewer are quicker, and no less sound.
     """
 
@@ -57,11 +56,12 @@ class Effort:
     best: int = 3
     refined: int = 1
     boxes: int = 40
+    levels: int = 3
 
 
 CHEAP = Effort()
-FULL = Effort(refined=2, boxes=MOST_BOXES)
-DEEP = Effort(rounds=25, width=64, best=6, refined=1000, boxes=MOST_BOXES)
+FULL = Effort(refined=2, boxes=ranges.MOST_BOXES, levels=ranges.MOST_LEVELS)
+DEEP = replace(FULL, rounds=25, width=64, best=6, refined=1000)
 
 
 @dataclass
@@ -132,7 +132,7 @@ class Attack:
         with (
             warnings.catch_warnings(),
             np.errstate(all="ignore"),
-            mock.patch.object(ranges, "MOST_BOXES", effort.boxes),
+            mock.patch.multiple(ranges, MOST_BOXES=effort.boxes, MOST_LEVELS=effort.levels),
         ):
             warnings.simplefilter("ignore")
             self._count()

@@ -1,0 +1,224 @@
+"""The attack on functions: read, proved, run on hard datasets, and replayed on neighbours."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaudit.errors import InvalidArgument
+from dpaudit.proving.bound import Bound, bound_trace
+from dpaudit.proving.program import OtherPath, evaluate
+from dpaudit.proving.reading import read_trace
+from dpaudit.proving.refusals import NotProved
+from dpaudit.proving.trace import Trace
+
+from .choices import Stream
+from .pairs import Data, Neighbours, constants_of
+from .replays import additive_releases, search_losses
+from .search import CHEAP, Attack, Effort, MakesProver, Outcome
+from .sources import Source, as_seen, load_source, write_source
+
+RUNS = 12  # of the reader's own comparison: the attack has its own
+_PLAIN_RUNS = 8
+_SLACK = 1e-6
+
+
+class Fixed:
+    """A generator that gives standard draws of a stream, shifted and scaled; it notes each.
+
+    Parameters
+    ----------
+    seed
+        Of the stream.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.stream, self.draws = np.random.default_rng(seed), list[NDArray[np.float64]]()
+
+    def _located(self, law: str, loc: Any, scale: Any, size: Any) -> Any:
+        if size is None:
+            size = np.broadcast_shapes(np.shape(loc), np.shape(scale)) or None
+        drawn = getattr(self.stream, law)(size=size)
+        self.draws.append(np.asarray(drawn))
+        return loc + scale * drawn
+
+    def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+        """Return Laplace noise."""
+        return self._located("laplace", loc, scale, size)
+
+    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+        """Return normal noise."""
+        return self._located("normal", loc, scale, size)
+
+    def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+        """Return Gumbel noise."""
+        return self._located("gumbel", loc, scale, size)
+
+    def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+        """Return logistic noise."""
+        return self._located("logistic", loc, scale, size)
+
+    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
+        """Return uniform noise."""
+        return self._located("uniform", low, np.subtract(high, low), size)
+
+    def exponential(self, scale: Any = 1.0, size: Any = None) -> Any:
+        """Return exponential noise."""
+        return self._located("exponential", 0.0, scale, size)
+
+    def standard_normal(self, size: Any = None) -> Any:
+        """Return standard normal noise."""
+        return self._located("normal", 0.0, 1.0, size)
+
+
+@dataclass
+class Read:
+    """What the attack on a function came to.
+
+    Parameters
+    ----------
+    source
+        The function.
+    stage
+        How far it came: ``refused`` by the reader, ``traced``, ``proved``, or ``invalid`` where it
+        fails by itself.
+    outcome
+        Of the nodes of its paths.
+    """
+
+    source: Source
+    stage: str = "invalid"
+    outcome: Outcome = field(default_factory=Outcome)
+    faults: list[str] = field(default_factory=list)
+
+
+def attack_function(
+    seed: int, make_prover: MakesProver, effort: Effort = CHEAP, runs: int = RUNS
+) -> Read:
+    """Return what the attack on the function of a seed came to."""
+    source = write_source(Stream(seed))
+    read = Read(source)
+    function = load_source(source, f"attacked_{seed}.py")
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            trace = read_trace(function, source.domain, source.relation, runs=runs)
+        except NotProved:
+            read.stage = "refused"
+            return read
+        except InvalidArgument:
+            return read
+        read.stage = "traced"
+        _attack_trace(read, function, trace, make_prover, seed, effort)
+    return read
+
+
+def _attack_trace(
+    read: Read,
+    function: Callable[..., Any],
+    trace: Trace,
+    make_prover: MakesProver,
+    seed: int,
+    effort: Effort,
+) -> None:
+    for path in trace.paths[:3]:
+        attack = Attack(path.program, trace.universe, make_prover, seed)
+        read.outcome.merge(attack.run(effort))
+    try:
+        bound = bound_trace(trace)
+    except NotProved:
+        return
+    read.stage = "proved"
+    if read.source.is_false and math.isfinite(bound.epsilon(1e-9)):
+        read.faults.append(f"a false function is proved: {as_seen(read.source)}")
+    unlike = find_unlike(function, trace, seed)
+    if unlike is not None:
+        read.faults.append(f"{unlike}: {as_seen(read.source)}")
+    loss = find_loss(trace, bound, seed)
+    if loss is not None:
+        read.faults.append(f"{loss}: {as_seen(read.source)}")
+
+
+# --- plain runs
+
+
+def find_unlike(function: Callable[..., Any], trace: Trace, seed: int) -> str | None:
+    """Return on what datasets a function does something else than its program, if on any."""
+    rng = np.random.default_rng([seed, 3])
+    constants = constants_of(trace.paths[0].program)
+    neighbours = Neighbours(trace.universe, constants, rng)
+    records = trace.universe.records
+    pairs = neighbours.make(_PLAIN_RUNS, int(rng.integers(2, 7)) if records is None else records)
+    for number in range(_PLAIN_RUNS):
+        for data in pairs.pair(number):
+            if not _is_alike(function, trace, data, int(rng.integers(2**31))):
+                return f"a program unlike its function on {data}"
+    return None
+
+
+def _is_alike(function: Callable[..., Any], trace: Trace, data: Data, seed: int) -> bool:
+    fixed = Fixed(seed)
+    given = {name: value.copy() for name, value in data.items()}
+    (plain,) = given.values()
+    if not len(plain):
+        return True
+    whole = trace.universe.parts[0]
+    try:
+        found = function(plain.astype(int) if _is_whole(trace, whole.name) else plain, fixed)
+    except Exception:
+        return False
+    for path in trace.paths:
+        try:
+            values = evaluate(path.program, data, fixed.draws)
+        except (OtherPath, IndexError):
+            continue
+        outputs = [np.ravel(values[one]) for one in path.program.outputs]
+        return _are_close(list(_flat(found)), np.concatenate([*outputs, np.zeros(0)]))
+    return False
+
+
+def _is_whole(trace: Trace, name: str) -> bool:
+    nodes = trace.paths[0].program.nodes
+    return any(
+        node.operation == "data" and node.parameters["part"] == name and node.dtype[:3] == "int"
+        for node in nodes
+    )
+
+
+def _flat(value: Any) -> Any:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for one in value:
+            yield from _flat(one)
+    else:
+        yield from np.ravel(np.asarray(value, dtype=float))
+
+
+def _are_close(one: Sequence[float], other: NDArray[Any]) -> bool:
+    if len(one) != len(other):
+        return False
+    return bool(np.allclose(one, other.astype(float), rtol=1e-8, atol=1e-8, equal_nan=True))
+
+
+# --- losses
+
+
+def find_loss(trace: Trace, bound: Bound, seed: int) -> str | None:
+    """Return a loss above the bound, if a replay of an additive path finds one."""
+    for path in trace.paths[:3]:
+        releases = additive_releases(path.program)
+        if not releases:
+            continue
+        epsilon, mu = search_losses(path.program, trace.universe, releases, seed)
+        if epsilon > bound.pure * (1 + _SLACK) + _SLACK:
+            return f"loss {epsilon} above epsilon {bound.pure}"
+        if mu > bound.mu * (1 + _SLACK) + _SLACK:
+            return f"mu {mu} above {bound.mu}"
+    return None
