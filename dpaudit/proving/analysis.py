@@ -67,6 +67,12 @@ class Analysis:
         found = self._facts.get(index)
         if found is not None:
             return found
+        with np.errstate(all="ignore"):
+            self._find(index)
+        return self._facts[index]
+
+    def _find(self, index: int) -> None:
+        """Bound a value and all that it needs, without a recursion."""
         pending = [index]
         while pending:
             node = self.program.nodes[pending[-1]]
@@ -77,7 +83,6 @@ class Analysis:
             pending.pop()
             if node.index not in self._facts:
                 self._facts[node.index] = self._bound(node)
-        return self._facts[index]
 
     def distance(self, index: int) -> Distance:
         """Return how far neighbours move a value, by rules and by refinements."""

@@ -16,6 +16,9 @@ import numpy as np
 
 _UNIT = 2.0**-52
 _LAST_PLACES = 8
+_LEAST = 5e-324
+_SMALL = 1e-280
+_ABOVE = 1.0 + 2.0 * _UNIT
 
 
 def up(value: Any) -> Any:
@@ -23,15 +26,27 @@ def up(value: Any) -> Any:
 
     Examples
     --------
-    >>> up(np.float64(0.1) + 0.2) > 0.3
-    np.True_
+    >>> up(0.1 + 0.2) > 0.3
+    True
     """
+    if isinstance(value, float):
+        return value if value == 0 else math.nextafter(value, math.inf)
     return np.where(value == 0, value, np.nextafter(value, math.inf))
 
 
 def down(value: Any) -> Any:
     """Return the doubles below those of results that were rounded; 0 is exact."""
+    if isinstance(value, float):
+        return value if value == 0 else math.nextafter(value, -math.inf)
     return np.where(value == 0, value, np.nextafter(value, -math.inf))
+
+
+def add_up(one: Any, other: Any) -> Any:
+    """Return numbers at least as large as the sums of two that are not negative.
+
+    A sum of doubles that is too small for this factor to raise it is exact.
+    """
+    return (one + other) * _ABOVE
 
 
 def multiply(one: Any, other: Any) -> Any:
@@ -46,18 +61,33 @@ def multiply_up(one: Any, other: Any) -> Any:
 
     Examples
     --------
-    >>> float(multiply_up(0.0, math.inf)), float(multiply_up(1e-200, 1e-200)) > 0
+    >>> multiply_up(0.0, math.inf), multiply_up(1e-200, 1e-200) > 0
     (0.0, True)
     """
+    if isinstance(one, float) and isinstance(other, float):
+        if one == 0 or other == 0:
+            return 0.0
+        return float(one) * float(other) * _ABOVE + _LEAST
+    if isinstance(one, float) and 0 < one < math.inf and isinstance(other, np.ndarray):
+        return _scale(one, other)
     is_zero = (np.asarray(one) == 0) | (np.asarray(other) == 0)
     with np.errstate(all="ignore"):
         product = np.nextafter(np.multiply(one, other), math.inf)
     return np.where(is_zero, 0.0, product)
 
 
+def _scale(factor: float, sizes: Any) -> Any:
+    """Return at least sizes times a factor; of results that are very small the next double."""
+    found = sizes * (factor * _ABOVE)
+    is_small = found < _SMALL
+    return np.where(is_small & (sizes > 0), found + _LEAST, found) if is_small.any() else found
+
+
 def sqrt_up(value: Any) -> Any:
     """Return numbers at least as large as the roots of numbers that are not negative."""
-    return up(np.sqrt(value))
+    if isinstance(value, float):
+        return math.sqrt(value) * _ABOVE
+    return np.sqrt(value) * _ABOVE
 
 
 def function_up(value: Any) -> Any:
@@ -83,10 +113,10 @@ def sum_up(terms: Any, axis: Any = None, copies: float = 1.0) -> Any:
     copies
         How often each term counts.
     """
-    total = np.sum(terms, axis=axis)
+    total = np.add.reduce(terms, axis=axis)
     if np.size(terms) == np.size(total) and copies == 1.0:
         return total
-    return up(total * copies * (1.0 + (np.size(terms) + 4) * _UNIT))
+    return total * (copies * (1.0 + (np.size(terms) + 8) * _UNIT))
 
 
 def sum_ends(low: Any, high: Any, axis: Any, copies: float = 1.0) -> tuple[Any, Any]:

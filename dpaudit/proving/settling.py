@@ -20,9 +20,11 @@ import numpy as np
 
 from dpaudit.proving.facts import ANYHOW, Ends, Facts, Rows
 from dpaudit.proving.program import Shape
-from dpaudit.proving.rounding import multiply_up, sqrt_up, sum_up, up
-from dpaudit.proving.universe import UNBOUNDED, Distance, Universe
+from dpaudit.proving.rounding import add_up, multiply_up, sqrt_up, sum_up, up
+from dpaudit.proving.universe import NOWHERE_APART, UNBOUNDED, Distance, Universe
 
+ABOVE = 1.0 + 2.0**-51
+_LEAST = 5e-324
 _TINY = 1e-280
 _ROOT_OF_TWO = float(np.nextafter(math.sqrt(2.0), 2.0))
 
@@ -42,9 +44,8 @@ def spread(ends: Any, dimensions: int) -> Ends:
 
 def width(low: Any, high: Any) -> Any:
     """Return how far two numbers between ends may be apart."""
-    with np.errstate(invalid="ignore"):
-        apart = up(np.subtract(high, low))
-    return np.where(np.isnan(apart), math.inf, apart)
+    apart = high - low
+    return apart * ABOVE if isinstance(apart, float) else np.asarray(apart) * ABOVE
 
 
 def magnitude(facts: Facts) -> Any:
@@ -54,23 +55,28 @@ def magnitude(facts: Facts) -> Any:
 
 def lengths(sizes: Any, copies: float = 1.0) -> tuple[float, float, float]:
     """Return the L1 and Euclidean length and the largest of numbers that stand `copies` times."""
-    largest = float(np.max(sizes, initial=0.0))
+    array = np.asarray(sizes)
+    if array.size == 1:
+        return _lengths_alike(float(array.item()), copies)
+    largest = float(np.maximum.reduce(array, axis=None, initial=0.0))
     if largest == 0.0 or copies == 0.0:
         return 0.0, 0.0, 0.0
-    if np.size(sizes) == 1:
-        return (
-            float(multiply_up(largest, copies)) if copies != 1 else largest,
-            float(multiply_up(largest, sqrt_up(copies))) if copies != 1 else largest,
-            largest,
-        )
-    l1 = sum_up(sizes, copies=copies)
-    return float(l1), float(_root_of_squares(np.asarray(sizes), l1, None, copies)), largest
+    l1 = float(sum_up(array.ravel(), copies=copies))
+    return l1, float(_root_of_squares(array.ravel(), l1, None, copies)), largest
+
+
+def _lengths_alike(size: float, copies: float) -> tuple[float, float, float]:
+    """Return the lengths of numbers that are alike."""
+    if size == 0.0 or copies == 0.0:
+        return 0.0, 0.0, 0.0
+    if copies == 1.0:
+        return size, size, size
+    return multiply_up(size, copies), multiply_up(size, sqrt_up(copies)), size
 
 
 def _root_of_squares(sizes: Ends, l1: Any, axis: int | None, copies: float) -> Any:
     """Return Euclidean lengths: of numbers whose squares would vanish the L1 length."""
-    with np.errstate(over="ignore"):
-        squares = sum_up(up(np.square(sizes)), axis=axis, copies=copies)
+    squares = sum_up(np.square(sizes) * ABOVE, axis=axis, copies=copies)
     return np.minimum(l1, np.where(squares < _TINY, l1, sqrt_up(squares)))
 
 
@@ -80,12 +86,13 @@ def lengths_of_rows(sizes: Any, shape: Shape, axis: int) -> Ends:
     Rows that are alike are one: ``(3, 1)``.
     """
     array = spread(sizes, len(shape))
-    inner = entries(shape[:axis] + shape[axis + 1 :])
-    flat = np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1)
+    inner = math.prod([one or 0 for at, one in enumerate(shape) if at != axis])
+    if array.shape[axis] == 1:
+        found = lengths(array, inner / array.size if array.size else 0.0)
+        return np.array(found).reshape(3, 1)
+    flat = (array if axis == 0 else np.moveaxis(array, axis, 0)).reshape(array.shape[axis], -1)
     copies = inner / flat.shape[1] if flat.shape[1] else 0.0
-    if len(flat) == 1:
-        return np.asarray(lengths(flat, copies)).reshape(3, 1)
-    largest = flat.max(axis=1, initial=0.0)
+    largest = np.maximum.reduce(flat, axis=1, initial=0.0)
     if flat.shape[1] == 1 and copies == 1.0:
         return np.stack([largest] * 3)
     l1 = sum_up(flat, axis=1, copies=copies)
@@ -179,7 +186,8 @@ def total(moves: Ends, universe: Universe, *, are_apart: bool = False) -> Distan
     are_apart
         Whether records change entries of their own.
     """
-    l1, l2, linf = (float(one) for one in moves.max(axis=1, initial=0.0))
+    most = moves if moves.shape[1] == 1 else np.maximum.reduce(moves, axis=1, initial=0.0)
+    l1, l2, linf = (float(one) for one in most.ravel().tolist())
     if universe.count > 1:
         largest = _largest(moves, universe)
         l1 = float(sum_up(largest[0]))
@@ -202,17 +210,18 @@ def _largest(moves: Ends, universe: Universe) -> Ends:
 def coherent(l1: float, l2: float, linf: float, size: float = math.inf) -> Distance:
     """Return three norms, each no larger than the others and the number of entries allow."""
     if l1 == 0.0 or l2 == 0.0 or linf == 0.0:
-        return Distance(0.0, 0.0, 0.0)
+        return NOWHERE_APART
     if size == 1.0:
         least = min(l1, l2, linf)
         return Distance(least, least, least)
     l2 = min(l1, l2)
     linf = min(l2, linf)
-    if math.isfinite(linf):
-        l2 = min(l2, float(up(math.sqrt(l1) * up(math.sqrt(linf))))) if math.isfinite(l1) else l2
+    if math.isfinite(l1):
+        l2 = min(l2, sqrt_up(l1) * sqrt_up(linf) * ABOVE + _LEAST)
     if math.isfinite(size):
-        l2 = min(l2, float(multiply_up(linf, sqrt_up(size))))
-        l1 = min(l1, float(multiply_up(l2, sqrt_up(size))), float(multiply_up(linf, size)))
+        root = sqrt_up(size)
+        l2 = min(l2, multiply_up(linf, root))
+        l1 = min(l1, multiply_up(l2, root), multiply_up(linf, size))
     return Distance(l1, l2, linf)
 
 
@@ -248,6 +257,10 @@ def settle(
     """
     if is_integer:
         low, high, change = np.ceil(low), np.floor(high), np.floor(change)
+    if shape == ():
+        return _settle_number(
+            universe, low, high, change, is_integer, _bounded(moves, norms), distance
+        )
     change = np.minimum(change, width(low, high))
     known = Facts(low, high, change, distance, is_integer, rows, norms or {})
     if None in shape:
@@ -257,6 +270,37 @@ def settle(
     if not math.isinf(whole.linf):
         change = np.minimum(change, whole.linf)
     return Facts(low, high, change, whole, is_integer, rows, known.norms, None, moves)
+
+
+def _bounded(moves: Ends, norms: dict[int, float] | None) -> Ends:
+    """Return what one record does to a number whose size is bounded."""
+    return np.minimum(moves, 2 * min(norms.values())) if norms else moves
+
+
+def _settle_number(
+    universe: Universe,
+    low: Any,
+    high: Any,
+    change: Any,
+    is_integer: bool,
+    moves: Ends,
+    distance: Distance,
+) -> Facts:
+    """Return the facts of one number, of which all three norms are alike."""
+    low, high = np.float64(low), np.float64(high)
+    most = min(float(change), width(float(low), float(high)))
+    if moves.shape[1] == 1:
+        least = min(*moves.ravel().tolist(), most)
+        moves = np.full((3, 1), math.floor(least) if is_integer and least < math.inf else least)
+    else:
+        each = np.minimum(np.minimum.reduce(moves, axis=0), most)
+        moves = np.broadcast_to(np.floor(each) if is_integer else each, moves.shape)
+    whole = total(moves, universe)
+    most = min(most, whole.linf, distance.l1, distance.l2, distance.linf)
+    if is_integer and most < math.inf:
+        most = float(math.floor(most))
+    apart = Distance(most, most, most) if most else NOWHERE_APART
+    return Facts(low, high, np.float64(most), apart, is_integer, None, {}, None, moves)
 
 
 def _of_records(facts: Facts) -> Facts:
@@ -298,11 +342,11 @@ def _best_distance(facts: Facts, shape: Shape, universe: Universe, moves: Ends) 
     are_apart = rows is not None and (rows.records is None or len(rows.records) == 1)
     best = facts.distance.tighten(total(moves, universe, are_apart=are_apart))
     size = entries(shape)
-    if universe.count > 1 or rows is not None:
+    if universe.count > 1:
         most = lengths(facts.change, _copies(facts.change, size))
         best = best.tighten(Distance(*most))
     if facts.is_integer and math.isfinite(best.l1):
-        best = Distance(math.floor(best.l1), best.l2, math.floor(best.linf))
+        best = Distance(float(math.floor(best.l1)), best.l2, float(math.floor(best.linf)))
     return coherent(best.l1, best.l2, best.linf, size)
 
 
@@ -314,5 +358,5 @@ def sum_moves(moves: Sequence[Ends]) -> Ends:
     """Return what records do that move several values at once."""
     found = moves[0]
     for one in moves[1:]:
-        found = up(found + one)
+        found = add_up(found, one)
     return found

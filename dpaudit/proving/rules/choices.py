@@ -152,7 +152,7 @@ def _slopes_of_extreme(operation: str, one: Facts, other: Facts) -> list[Any]:
         never = one.low >= other.high, other.low >= one.high
     else:
         never = one.high <= other.low, other.high <= one.low
-    return [np.where(is_idle, 0.0, 1.0) if np.any(is_idle) else 1.0 for is_idle in never]
+    return [np.where(is_idle, 0.0, 1.0) if is_idle.any() else 1.0 for is_idle in never]
 
 
 def bound_where(knowledge: Knowledge, node: Node) -> Facts:

@@ -27,7 +27,7 @@ import numpy as np
 
 from dpaudit.proving.facts import Facts, Rows, of_public
 from dpaudit.proving.program import Node, Shape
-from dpaudit.proving.rounding import multiply_up, sqrt_up, up
+from dpaudit.proving.rounding import add_up, multiply_up, sqrt_up
 from dpaudit.proving.rules.contract import Knowledge
 from dpaudit.proving.settling import entries, settle, sum_moves, width
 from dpaudit.proving.standing import have_common, is_fixed, join
@@ -86,10 +86,12 @@ def _lift_norms(facts: Facts, shape: Shape, target: Shape) -> dict[int, float]:
 
 def scale_distance(distance: Distance, l1: float, l2: float, linf: float) -> Distance:
     """Return a distance whose norms grow by factors."""
+    if l1 == l2 == linf == 1.0:
+        return distance
     return Distance(
-        float(multiply_up(distance.l1, l1)) if l1 != 1 else distance.l1,
-        float(multiply_up(distance.l2, l2)) if l2 != 1 else distance.l2,
-        float(multiply_up(distance.linf, linf)) if linf != 1 else distance.linf,
+        float(multiply_up(distance.l1, l1)),
+        float(multiply_up(distance.l2, l2)),
+        float(multiply_up(distance.linf, linf)),
     )
 
 
@@ -97,11 +99,12 @@ def add_distances(distances: Sequence[Distance]) -> Distance:
     """Return how far a sum of values moves."""
     if len(distances) == 1:
         return distances[0]
-    l1, l2, linf = (
-        float(up(sum(getattr(one, name) for one in distances) * (1 + 4e-16)))
-        for name in ("l1", "l2", "linf")
-    )
-    return Distance(l1, l2, linf)
+    found = distances[0]
+    for one in distances[1:]:
+        found = Distance(
+            add_up(found.l1, one.l1), add_up(found.l2, one.l2), add_up(found.linf, one.linf)
+        )
+    return found
 
 
 def lifted(knowledge: Knowledge, node: Node) -> list[Facts]:
@@ -146,7 +149,10 @@ def combine(
     if modulus is not None:
         change = np.minimum(change, modulus(operands[0].change, operands[0].low, operands[0].high))
     moving = [(s, one) for s, one in zip(slopes, operands, strict=True) if not is_fixed(one)]
-    steepest = [float(np.max(slope)) if np.size(slope) else 0.0 for slope, _ in moving]
+    steepest = [
+        slope if isinstance(slope, float) else float(np.max(slope, initial=0.0))
+        for slope, _ in moving
+    ]
     return settle(
         node.shape,
         knowledge.universe,
@@ -192,7 +198,9 @@ def _combine_moves(
 def _change_of_entry(knowledge: Knowledge, node: Node, moving: Sequence[tuple[Any, Facts]]) -> Any:
     """Return how far an entry moves, by its slopes."""
     each = [
-        one.change if np.ndim(slope) == 0 and slope == 1.0 else multiply_up(slope, one.change)
+        one.change
+        if isinstance(slope, float) and slope == 1.0
+        else multiply_up(slope, one.change)
         for slope, one in moving
     ]
     if len(each) == 1:
@@ -202,7 +210,7 @@ def _change_of_entry(knowledge: Knowledge, node: Node, moving: Sequence[tuple[An
         return np.maximum.reduce(np.broadcast_arrays(*each))
     found = each[0]
     for one in each[1:]:
-        found = up(found + one)
+        found = add_up(found, one)
     return found
 
 
