@@ -18,6 +18,7 @@ import numpy as np
 
 from dpaudit.proving.facts import UNMOVED, Facts, of_nothing, of_public
 from dpaudit.proving.program import Node, Program
+from dpaudit.proving.recall import key_of, share_public
 from dpaudit.proving.refinements import REFINEMENTS
 from dpaudit.proving.refusals import Refusal
 from dpaudit.proving.rules import RULES
@@ -26,7 +27,8 @@ from dpaudit.proving.trace import Kind
 from dpaudit.proving.universe import NOWHERE_APART, Distance, Universe
 
 _NARROW = frozenset({"float16", "float32", "complex64", "complex128", "object"})
-_ANYWHERE = np.asarray(np.inf)
+RELEASED = of_public(np.float64(-np.inf), np.float64(np.inf))
+"""The facts of a release, which may be any number."""
 
 
 class Analysis:
@@ -59,6 +61,7 @@ class Analysis:
         self.program = program
         self.universe = universe
         self.kinds = depend_on_data(program) if kinds is None else kinds
+        self.memory: dict[Any, Facts] = {}
         self._facts: dict[int, Facts] = {}
         self._distances: dict[int, Distance] = {}
 
@@ -98,21 +101,35 @@ class Analysis:
     def _bound(self, node: Node) -> Facts:
         kind = self.kinds[node.index]
         if kind is Kind.NOISY:
-            return of_public(-_ANYWHERE, _ANYWHERE)
-        facts = self._apply_rules(node)
-        is_private = kind is Kind.PRIVATE or counts_records(self.program, node)
-        return facts if is_private else _publish(facts)
-
-    def _apply_rules(self, node: Node) -> Facts:
+            return RELEASED
         pattern = PATTERNS.get(node.operation)
         found = None if pattern is None else pattern(self, node)
+        return self._finish(node, kind, found) if found is not None else self._recall(node, kind)
+
+    def _recall(self, node: Node, kind: Kind) -> Facts:
+        """Return the facts that rules give, from memory where operands are known alike."""
+        key = key_of(self, node, kind)
+        found = None if key is None else self.memory.get(key)
         if found is None:
-            refusal = next(
-                (one for each in node.operands if (one := self.facts(each).refusal)), None
-            )
-            found = of_nothing(refusal) if refusal else RULES[node.operation](self, node)
-        wrong = None if found.refusal else _refuse_type(node, found)
-        return of_nothing(wrong) if wrong else found
+            found = self._finish(node, kind, self._apply_rules(node))
+            found = share_public(self.memory, found)
+            if key is not None and found.refusal is None:
+                self.memory[key] = found
+        return found
+
+    def _apply_rules(self, node: Node) -> Facts:
+        for one in node.operands:
+            refusal = self._facts[one].refusal
+            if refusal is not None:
+                return of_nothing(refusal)
+        return RULES[node.operation](self, node)
+
+    def _finish(self, node: Node, kind: Kind, facts: Facts) -> Facts:
+        """Return facts of numbers that fit in their type, and that may be public."""
+        wrong = None if facts.refusal else _refuse_type(node, facts)
+        facts = of_nothing(wrong) if wrong else facts
+        is_private = kind is Kind.PRIVATE or counts_records(self.program, node)
+        return facts if is_private else _publish(facts)
 
     def _refine(self, index: int) -> Distance:
         found = self.facts(index).distance

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.proving.facts import ANYHOW, Facts
+from dpaudit.proving.facts import ANYHOW, Facts, of_public
 from dpaudit.proving.program import Node, Shape
 from dpaudit.proving.rounding import multiply_up, sqrt_up, up
 from dpaudit.proving.rules.contract import Knowledge
@@ -367,17 +367,28 @@ def _bound_vector(knowledge: Knowledge, node: Node, found: Shrinking) -> Facts |
     vector = knowledge.facts(found.length.vector)
     if vector.refusal is not None:
         return None
+    nameless = replace(found, length=replace(found.length, vector=-1))
+    key = (node.operation, node.shape, id(vector), nameless)
+    if key not in knowledge.memory:
+        knowledge.memory[key] = _shrink(knowledge, node, found, vector)
+    return knowledge.memory[key]
+
+
+def _shrink(knowledge: Knowledge, node: Node, found: Shrinking, vector: Facts) -> Facts:
     shape, universe = node.shape, knowledge.universe
     bound, steep = found.bound, found.cap
     low, high = product_ends(vector.low, vector.high, np.zeros(()), np.asarray(steep))
     keeps_rows = vector.rows is not None and vector.rows.axis not in found.length.axes
     rows = vector.rows if keeps_rows else None
     is_projection = found.is_alone and math.isfinite(steep)
+    low, high = np.maximum(low, -bound), np.minimum(high, bound)
+    if is_fixed(vector):
+        return of_public(low, high)
     return settle(
         shape,
         universe,
-        np.maximum(low, -bound),
-        np.minimum(high, bound),
+        low,
+        high,
         math.inf,
         rows=rows,
         norms=_norms_of_clip(found, shape, rows.axis if rows else None),

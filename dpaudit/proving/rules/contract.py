@@ -11,10 +11,19 @@ from dpaudit.proving.universe import Universe
 
 
 class Knowledge(Protocol):
-    """What is known of a program's values, as `dpaudit.proving.analysis.Analysis` finds it."""
+    """What is known of a program's values, as `dpaudit.proving.analysis.Analysis` finds it.
+
+    Attributes
+    ----------
+    program, universe
+        What a function does, and the datasets.
+    memory
+        Facts by what decides them.
+    """
 
     program: Program
     universe: Universe
+    memory: dict[Any, Facts]
 
     def facts(self, index: int) -> Facts:
         """Return what is known of a value."""

@@ -198,9 +198,7 @@ def _combine_moves(
 def _change_of_entry(knowledge: Knowledge, node: Node, moving: Sequence[tuple[Any, Facts]]) -> Any:
     """Return how far an entry moves, by its slopes."""
     each = [
-        one.change
-        if isinstance(slope, float) and slope == 1.0
-        else multiply_up(slope, one.change)
+        one.change if isinstance(slope, float) and slope == 1.0 else multiply_up(slope, one.change)
         for slope, one in moving
     ]
     if len(each) == 1:

@@ -296,14 +296,14 @@ def _contract_records(knowledge: Knowledge, node: Node, one: Facts, other: Facts
     rows = join([first, second], shape)
     if rows is None or rows.axis != 0:
         return _refuse_contraction(node)
-    is_gram = _is_gram(knowledge, node)
+    is_square = is_gram(knowledge, node)
     lengths = (
         row_norms(one, replace(node, shape=left), len(left) - 1),
         row_norms(other, replace(node, shape=right), 0),
     )
-    product = _multiply_rows((first, second), rows, lengths, is_gram=is_gram)
+    product = _multiply_rows((first, second), rows, lengths, is_square=is_square)
     low, high = _add_ends_of_rows(product, shape)
-    movements = _movements_of_gram(lengths[0]) if is_gram else ANYHOW
+    movements = _movements_of_gram(lengths[0]) if is_square else ANYHOW
     return add_along(knowledge.universe, node, product, shape, (0,), low, high, movements)
 
 
@@ -329,7 +329,7 @@ def _put_rows_first(facts: Facts, shape: Shape, axis: int, extra: list[int]) -> 
     return replace(facts, low=ends[0], high=ends[1], change=ends[2], rows=rows)
 
 
-def _is_gram(knowledge: Knowledge, node: Node) -> bool:
+def is_gram(knowledge: Knowledge, node: Node) -> bool:
     """Return whether a matrix is multiplied by its own transpose."""
     nodes = knowledge.program.nodes
     left, right = node.operands
@@ -343,7 +343,7 @@ def _multiply_rows(
     rows: Rows,
     lengths: tuple[dict[int, float], dict[int, float]],
     *,
-    is_gram: bool,
+    is_square: bool,
 ) -> Facts:
     """Return the facts of the outer products of two rows each."""
     first, second = factors
@@ -351,7 +351,7 @@ def _multiply_rows(
     sizes = magnitude(first), magnitude(second)
     change = up(multiply_up(sizes[1], first.change) + multiply_up(sizes[0], second.change))
     norms = {kind: float(multiply_up(lengths[0][kind], lengths[1][kind])) for kind in (1, 2)}
-    if is_gram:
+    if is_square:
         low, high = _ends_of_gram(low, high, norms[2])
     low, high = np.maximum(low, -norms[2]), np.minimum(high, norms[2])
     return Facts(

@@ -157,12 +157,20 @@ def _ends_of_sums(one: Facts, shape: Shape, axes: tuple[int, ...], dtype: str) -
 def _largest_square(knowledge: Knowledge, index: int, axes: tuple[int, ...]) -> float:
     """Return how large a sum of squares of a row is by the row's length; infinite elsewhere."""
     node = knowledge.program.nodes[index]
-    if node.operation != "multiply" or node.operands[0] != node.operands[1]:
+    is_square = node.operation == "multiply" and node.operands[0] == node.operands[1]
+    if not is_square and not _is_second_power(knowledge, node):
         return math.inf
     one = knowledge.facts(node.operands[0])
     if 2 not in one.norms or (one.rows is not None and one.rows.axis in axes):
         return math.inf
     return float(multiply_up(one.norms[2], one.norms[2]))
+
+
+def _is_second_power(knowledge: Knowledge, node: Node) -> bool:
+    if node.operation != "power":
+        return False
+    value = knowledge.value(node.operands[1])
+    return value is not None and bool(np.all(np.asarray(value) == 2))
 
 
 def narrow(moves: Ends, summed: float) -> Ends:
