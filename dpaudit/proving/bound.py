@@ -27,6 +27,7 @@ from dpaudit.proving.inverse_cdf import with_plain_laws
 from dpaudit.proving.kinds import Additive, Drawing, Reader, Selection
 from dpaudit.proving.program import Program
 from dpaudit.proving.releases import AdditivePlan, Bounds, Spent
+from dpaudit.proving.responses import Response, claim_responses
 from dpaudit.proving.selection import SelectionPlan
 from dpaudit.proving.sparse_vector import Comparisons, claim_comparisons
 from dpaudit.proving.trace import Trace
@@ -188,6 +189,7 @@ def cost_of_path(program: Program, universe: Universe) -> PathCost:
     """
     reader = Reader(with_plain_laws(program))
     claim_comparisons(reader)
+    claim_responses(reader, universe)
     reading = reader.read()
     plans = [_plan(reading.draft, one) for one in reading.releases]
     stacks = Stacks.of(reading.draft, plans)
@@ -203,6 +205,6 @@ def _plan(draft: Draft, release: object) -> Plan:
             return SelectionPlan.of(draft, release)
         case Drawing():
             return drawings.plan_of(draft, release)
-        case Comparisons():
+        case Comparisons() | Response():
             return release
     raise AssertionError(f"a {type(release).__name__} has no plan")

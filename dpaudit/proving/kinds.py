@@ -208,6 +208,8 @@ class Reader:
             return self._claimed(node)
         if node.index in self._hidden:
             return Kind.NOISY
+        if any(one in self._hidden and one not in self.public for one in node.operands):
+            raise NotProved.at(node.place, "a value is used that a release hides")
         if node.operation == "draw":
             return self._draw(node)
         if node.operation in ("data", "size"):
@@ -219,6 +221,8 @@ class Reader:
     def _draw(self, node: Node) -> Kind:
         for one in node.operands:
             self._publish_noisy(one)
+        if not is_known(node.shape):  # one for each record: how many there are is no public fact
+            return Kind.PRIVATE
         if any(self.kinds[one] is Kind.PRIVATE for one in node.operands):
             self.releases.append(Drawing(node))
             return self._open(node.index)
@@ -245,7 +249,9 @@ class Reader:
         is_private = any(self.is_private(one) for one in node.operands)
         if node.operation == "decide" and is_private:
             raise NotProved.at(node.place, "a branch on a record", "add noise before you compare")
-        return Kind.PRIVATE if is_private else self._open(node.index)
+        if is_private or not is_known(node.shape):
+            return Kind.PRIVATE
+        return self._open(node.index)
 
     def is_private(self, index: int) -> bool:
         """Return whether a node depends on records that no release covers."""
@@ -376,7 +382,7 @@ class Reader:
         NotProved
             Some hide another one, or were looked at.
         """
-        if (self._states[atoms] != _FRESH).any():
+        if (self._states[atoms] != _FRESH).any() or len(np.unique(atoms)) < len(atoms):
             raise NotProved.at(node.place, "noise is used twice", "draw noise for each value")
         self._states[atoms] = _HIDES
 

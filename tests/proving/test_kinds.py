@@ -182,3 +182,24 @@ def test_an_entry_without_noise_is_refused() -> None:
     noise = own("assign", own.constant([0.0] * 5, (5,)), own.draw(), shape=(5,), key=[[1]])
     with pytest.raises(NotProved):
         classify(own.show(own("add", own.records, noise, shape=(5,))))
+
+
+def test_what_has_an_entry_for_each_record_tells_how_many_there_are() -> None:
+    own = Sketch(None)
+    ones = own("broadcast", own.constant(1.0), shape=(None,))
+    with pytest.raises(NotProved):
+        classify(own.show(own("sum", ones, axis=None)))
+    own = Sketch(None)
+    coins = own("less", own.draw("uniform", (None,)), own.constant(0.5), shape=(None,))
+    with pytest.raises(NotProved):
+        classify(own.show(own("sum", coins, axis=None)))
+    with pytest.raises(NotProved):
+        classify(own.show(coins))
+
+
+def test_the_size_of_the_data_needs_noise() -> None:
+    own = Sketch(None)
+    size = own("size")
+    with pytest.raises(NotProved):
+        classify(own.show(size))
+    assert len(_releases(own.show(own("add", size, own.draw())))) == 1
