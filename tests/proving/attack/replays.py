@@ -59,6 +59,12 @@ def additive_releases(program: Program) -> tuple[Release, ...] | None:
     return tuple(found) if {one.draw for one in found} == draws else None
 
 
+def are_normal(program: Program) -> bool:
+    """Return whether all noise is normal."""
+    laws = {node.parameters["law"] for node in program.nodes if node.operation == "draw"}
+    return laws == {"normal"}
+
+
 def _additive(program: Program, index: int) -> Release | None:
     node = program.nodes[index]
     if node.operation not in ("add", "subtract"):

@@ -19,6 +19,7 @@ from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.trace import Trace
 
 from .choices import Stream
+from .costs import compare_cost
 from .pairs import Data, Neighbours, constants_of
 from .replays import additive_releases, search_losses
 from .search import CHEAP, Attack, Effort, MakesProver, Outcome
@@ -26,7 +27,6 @@ from .sources import Source, as_seen, load_source, write_source
 
 RUNS = 12  # of the reader's own comparison: the attack has its own
 _PLAIN_RUNS = 8
-_SLACK = 1e-6
 
 
 class Fixed:
@@ -216,9 +216,9 @@ def find_loss(trace: Trace, bound: Bound, seed: int) -> str | None:
         releases = additive_releases(path.program)
         if not releases:
             continue
-        epsilon, mu = search_losses(path.program, trace.universe, releases, seed)
-        if epsilon > bound.pure * (1 + _SLACK) + _SLACK:
-            return f"loss {epsilon} above epsilon {bound.pure}"
-        if mu > bound.mu * (1 + _SLACK) + _SLACK:
-            return f"mu {mu} above {bound.mu}"
+        cost = compare_cost(
+            path.program, bound, *search_losses(path.program, trace.universe, releases, seed)
+        )
+        if cost.is_beaten:
+            return f"a loss of {cost.found}, where {cost.proved} is proved"
     return None
