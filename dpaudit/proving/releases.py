@@ -150,12 +150,11 @@ class AdditivePlan:
         if rule is None:
             raise NotProved.at(node.place, *_why_nothing_is_hidden(self.release.noise))
         distance = bounds.distance(self.asked)
+        if math.inf in (distance.l1, distance.l2, distance.linf):
+            raise unbounded(bounds, self.asked, node.place)
         if self.release.noise.law in _WHOLE:
             self._check_whole(bounds)
-        spent = rule(self, distance)
-        if math.inf in (min(spent.epsilon, spent.mu, spent.rho),):
-            raise unbounded(bounds, self.asked, node.place)
-        return spent
+        return rule(self, distance)
 
     def _check_whole(self, bounds: Bounds) -> None:
         if self.unit != 1 or not bounds.facts(self.asked).is_integer:
@@ -201,8 +200,6 @@ def _rate(noise: Noise) -> float:
 
 
 def _laplace(plan: AdditivePlan, distance: Distance) -> Spent:
-    if distance.l1 == math.inf:
-        return pure(plan.release.node, "Laplace noise", math.inf)
     event = LaplaceRelease(sensitivity=distance.l1, noise_scale=plan.unit)
     epsilon = rounding.quotient_up(distance.l1, plan.unit)
     return pure(plan.release.node, "Laplace noise", epsilon, event)
@@ -236,8 +233,6 @@ def _cauchy(plan: AdditivePlan, distance: Distance) -> Spent:
 def _discrete_laplace(plan: AdditivePlan, distance: Distance) -> Spent:
     noise, node = plan.release.noise, plan.release.node
     rate = _rate(noise)
-    if distance.l1 == math.inf:
-        return pure(node, "discrete Laplace noise", math.inf)
     epsilon = rounding.product_up(distance.l1, rate)
     return pure(node, "discrete Laplace noise", epsilon, _discrete_event(node, distance, rate))
 
