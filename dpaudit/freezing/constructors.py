@@ -142,7 +142,8 @@ def maker(stand_ins: StandIns, original: Callable[..., Any]) -> Callable[..., An
             return original(*given, **named)
         if stand_ins.holds(list(given)) or stand_ins.holds(list(named.values())):
             return stand_ins.make(original, given, named)
-        return stand_ins.of_made(original(*given, **named))
+        made = original(*given, **named)
+        return stand_ins.of_made(made) if isinstance(made, np.ndarray) else made
 
     return _standing_for(make, original)
 

@@ -56,7 +56,7 @@ def _replacements(tracing: Tracing) -> Iterator[tuple[Any, Any]]:
     of_arrays = [np.histogram, *(getattr(np, name) for name in _OF_ARRAYS)]
     yield from constructors.common_replacements(symbols, of_arrays)
     yield np.linalg.norm, constructors.caller(symbols, np.linalg.norm)
-    for made in (np.eye, np.identity):
+    for made in (np.eye, np.identity, np.arange, np.linspace):
         yield made, constructors.maker(symbols, made)
 
 

@@ -111,7 +111,7 @@ def _with_axes(symbol: Symbol, dims: Shape) -> Symbol:
         found.shape = tuple(one or 0 for one in dims)
         return found
 
-    return symbol.view(dims, Step(apply, lambda node: structure.emit_reshape(tracing, node, dims)))
+    return symbol.share(dims, Step(apply, lambda node: structure.emit_reshape(tracing, node, dims)))
 
 
 def _expand_dims(tracing: Tracing, a: Any, axis: Any) -> Any:
@@ -264,7 +264,7 @@ def _one_moved(symbol: Symbol, numbers: Any, places: Any, apply: Callable[[Any],
         return emit_moved(tracing, [node], found)
 
     if found.size and np.may_share_memory(found, numbers):
-        return symbol.view(found.shape, Step(apply, emit))
+        return symbol.share(found.shape, Step(apply, emit))
     return fresh(symbol, apply, emit, is_array=isinstance(places, np.ndarray))
 
 

@@ -318,6 +318,24 @@ def _fill_diagonal(tracing: Tracing, a: Any, val: Any, wrap: bool = False) -> No
     a[at, at] = val
 
 
+def _apply_along_axis(
+    tracing: Tracing, func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any
+) -> Any:
+    symbol = tracing.symbol_of(arr)
+    at = axes_of(axis, symbol.ndim)[0]
+    rows = tracing.rules.call(tracing, np.moveaxis, (symbol, at, -1), {})
+    others = structure.known_lengths(tracing, rows.dims[:-1])
+    found = [func1d(rows[place], *args, **kwargs) for place in np.ndindex(*others)]
+    made = tracing.symbol_of(found)
+    whole = made.reshape(others + structure.public_lengths(made.dims[1:]))
+    ends = range(whole.ndim - made.ndim + 1, whole.ndim)
+    return tracing.rules.call(tracing, np.moveaxis, (whole, tuple(ends), _places(at, ends)), {})
+
+
+def _places(first: int, axes: range) -> tuple[int, ...]:
+    return tuple(range(first, first + len(axes)))
+
+
 def _itself(tracing: Tracing, val: Any) -> Any:
     return tracing.symbol_of(val)
 
@@ -358,6 +376,7 @@ RULES: dict[Any, Callable[..., Any]] = {
     np.ones_like: _like(1),
     np.empty_like: _like(0),
     np.full_like: _full_like,
+    np.apply_along_axis: _apply_along_axis,
     np.shape: _shape,
     np.ndim: _ndim,
     np.size: _size,

@@ -267,7 +267,7 @@ def take(symbol: Symbol, key: Any) -> Any:
     step = Step(lambda array: array[items if len(items) > 1 else items[0]], _taker(tracing, found))
     if found.is_number:
         return fresh(symbol, step.apply, step.emit, is_array=False)
-    return symbol.view(found.dims, step)
+    return symbol.share(found.dims, step)
 
 
 def _taker(tracing: Tracing, found: Pick) -> Any:
@@ -311,15 +311,15 @@ def reshaped(symbol: Symbol, dims: Shape) -> Any:
         return emit_reshape(tracing, node, dims)
 
     if None in dims:
-        return symbol.view(dims, Step(lambda array: array, emit))
+        return symbol.share(dims, Step(lambda array: array, emit))
     known = public_lengths(dims)
     step = Step(lambda array: array.reshape(known), emit)
     if symbol.parent is None and symbol.cell.is_ordered:
-        return symbol.view(dims, step)
+        return symbol.share(dims, step)
     held = symbol.value if symbol.is_public else number_entries(symbol)
     if held is not None and (symbol.is_public or symbol.cell.is_ordered):
         if np.may_share_memory(held, held.reshape(known)):
-            return symbol.view(dims, step)
+            return symbol.share(dims, step)
         return fresh(symbol, step.apply, emit)
     return unsure(symbol, fresh(symbol, step.apply, emit))
 
@@ -336,7 +336,7 @@ def transposed(symbol: Symbol, axes: Sequence[int]) -> Symbol:
     """Return a view whose axes have another order."""
     order, tracing = list(axes), symbol.tracing
     dims = tuple(symbol.dims[one] for one in order)
-    return symbol.view(
+    return symbol.share(
         dims,
         Step(
             lambda array: array.transpose(order), lambda node: emit_transpose(tracing, node, order)

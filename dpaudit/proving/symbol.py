@@ -276,7 +276,7 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
     def __setattr__(self, name: str, value: Any) -> None:
         self.tracing.refuse(f"sets .{name} of an array", "use numpy.reshape or a copy")
 
-    def view(self, dims: Shape, step: Step, *, is_array: bool = True) -> Symbol:
+    def share(self, dims: Shape, step: Step, *, is_array: bool = True) -> Symbol:
         """Return entries that share this memory."""
         return Symbol(
             self.tracing, self.cell, dims, self.dtype, parent=self, step=step, is_array=is_array
@@ -452,6 +452,8 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
         return self.tracing.position(self)
 
     def __round__(self, *digits: Any) -> Any:
+        if self.dims:
+            raise TypeError("type numpy.ndarray doesn't define __round__ method")
         return self.tracing.rules.call(self.tracing, np.round, (self, *digits), {})
 
     def __contains__(self, value: Any) -> bool:
