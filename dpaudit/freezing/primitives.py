@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from . import recorder, tracked
-from .recorder import OWN, Stream, active
-from .seeds import LARGEST_SEED, identity, share, stream_of
+from .recorder import OWN, SEEDED, Stream, active
+from .seeds import LARGEST_SEED, identity, is_seeded, share, stream_of
 
 Undo = list[Callable[[], None]]
 _GENERATOR, _RANDOM_STATE = np.random.Generator, np.random.RandomState
@@ -281,9 +281,12 @@ def instead(value: Any) -> Any:
     """
     if (held := owner(value)) is not value:
         return getattr(instead(held), value.__name__)
-    if type(value) is _GENERATOR:
-        return generator()
-    return random_state() if type(value) is _RANDOM_STATE else None
+    if not is_generator(value):
+        return None
+    made = generator() if type(value) is _GENERATOR else random_state()
+    if is_seeded(value):
+        made._stream = SEEDED
+    return made
 
 
 def replacements(undo: Undo) -> dict[int, tuple[Any, Any]]:

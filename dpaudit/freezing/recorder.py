@@ -181,6 +181,7 @@ class Stream:
     name: str = ""
     counters: dict[str, int] | None = None
     made: int = 0  # calls of a generator of a seed
+    source: str = "other"  # "given" or "seeded", as a `Call` says
 
     @classmethod
     def of_seed(cls, seed: Any, identity: str) -> Stream:
@@ -205,6 +206,7 @@ class Stream:
 
 
 OWN = Stream()
+GIVEN, SEEDED = Stream(source="given"), Stream(source="seeded")
 
 
 def begin(
@@ -221,6 +223,7 @@ def begin(
     parent = state.parents[-1] if state.parents else None
     where = stack[-1] if stack else "?"
     call = Call(len(calls), kind, name, where, tuple(stack), shape, key, parent=parent, **given)
+    call.source = stream.source
     if stream.counters is not None:
         state.follow(stream, (name, shape, dict(call.parameters)))
     if state.loading and not tracked.in_library():

@@ -99,6 +99,37 @@ def share(bits: Any, stream: Stream) -> None:
         state.bits[id(bits)] = (bits, stream)
 
 
+def is_seeded(generator: Any) -> bool:
+    """Return whether a generator of numpy was given a seed of the source, as far as it shows.
+
+    Examples
+    --------
+    >>> is_seeded(np.random.default_rng(5)), is_seeded(np.random.default_rng())
+    (True, False)
+    >>> is_seeded(np.random.RandomState(5)), is_seeded(np.random.RandomState())
+    (True, False)
+    """
+    if isinstance(generator, _STATE):
+        _, key, place, *_ = generator.get_state(legacy=True)
+        return place == len(key) and bool((key == _first_state(int(key[0]))).all())
+    source = getattr(generator.bit_generator, "seed_seq", None)
+    entropy = getattr(source, "entropy", None)
+    if isinstance(entropy, int):
+        return entropy < LARGEST_SEED
+    return entropy is not None and len(np.ravel(entropy)) <= _WORDS
+
+
+def _first_state(seed: int) -> Any:
+    """Return the state of a generator of the old kind that nobody has drawn from."""
+    return _STATE(_seeded_bits(seed)).get_state(legacy=True)[1]
+
+
+def _seeded_bits(seed: int) -> Any:
+    bits = _MT19937(0)
+    bits._legacy_seeding(seed)
+    return bits
+
+
 def is_of_python(value: Any) -> bool:
     """Return whether a value is a generator of the standard library that a seed decides."""
     return type(value) is _RANDOM

@@ -68,6 +68,9 @@ class Call:
         What a mechanism says of itself: sensitivity, epsilon, delta.
     parent
         The number of the mechanism of a package inside which it was made.
+    source
+        Where its bits come from: the generator that the function was given, one that lived before
+        with a seed of the source, or any other.
     """
 
     index: int
@@ -83,6 +86,7 @@ class Call:
     parameters: dict[str, str] = field(default_factory=dict)
     declared: dict[str, float] = field(default_factory=dict)
     parent: int | None = None
+    source: str = "other"
     meetings: list[Meeting] = field(default_factory=list)
     comparisons: list[Comparison] = field(default_factory=list)
 

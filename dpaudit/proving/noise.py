@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from dpaudit.proving.symbol import Symbol, Tracing
 
 CORRELATED = "multivariate_normal"
 _WHY_NOT_SEEDED = "a generator of a fixed seed draws no noise"
+_OTHER_GENERATOR = "use the generator that is given"
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,11 +31,23 @@ class Draw:
 
 
 class SymbolicState(recorder.State):
-    """A run whose draws are nodes of a program."""
+    """A run whose draws are nodes of a program.
 
-    def __init__(self, tracing: Tracing, seed: int) -> None:
+    Parameters
+    ----------
+    tracing
+        Where they are written.
+    seed
+        Of draws that nobody looks at.
+    seeded_line
+        Returns the line that seeds the generators of the process, if there is one.
+    """
+
+    def __init__(
+        self, tracing: Tracing, seed: int, seeded_line: Callable[[], str | None] = lambda: None
+    ) -> None:
         super().__init__(seed)
-        self.tracing = tracing
+        self.tracing, self.seeded_line = tracing, seeded_line
         self.number = 0
         self.formed = set[int]()
 
@@ -62,8 +76,10 @@ class SymbolicState(recorder.State):
 
     def _check(self, call: Call) -> None:
         self.formed.add(call.index)
-        if call.key.startswith("seed ") or call.parameters.get("by"):
-            self.tracing.refuse(_WHY_NOT_SEEDED, "use the generator that is given")
+        if call.source == "seeded" or call.key.startswith("seed ") or call.parameters.get("by"):
+            self.tracing.refuse(_WHY_NOT_SEEDED, _OTHER_GENERATOR)
+        if call.source == "other" and (line := self.seeded_line()) is not None:
+            self.tracing.refuse(f"{_WHY_NOT_SEEDED}: {line} may seed it", _OTHER_GENERATOR)
 
     def _draw(
         self,

@@ -12,6 +12,7 @@ import hashlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path as File
 from typing import Any
 
@@ -23,6 +24,7 @@ from dpaudit.execution.threads import one_thread
 from dpaudit.freezing import patching, primitives, recorder
 from dpaudit.neighbours.tables import Relation
 from dpaudit.proving.comparison import UNLIKE, Comparison, Output, Way, outline_symbols
+from dpaudit.proving.constructors import own_constructors
 from dpaudit.proving.domain_parts import Layout, layout_of, layout_of_universe
 from dpaudit.proving.noise import SymbolicState
 from dpaudit.proving.numpy_rules import NUMPY
@@ -30,6 +32,7 @@ from dpaudit.proving.paths import MOST_PATHS, PathTracing, explore
 from dpaudit.proving.program import Program
 from dpaudit.proving.records import Data
 from dpaudit.proving.refusals import NotProved
+from dpaudit.proving.seeding import seeded_line
 from dpaudit.proving.shadows import own_builtins
 from dpaudit.proving.trace import Path, Trace
 from dpaudit.proving.universe import Universe
@@ -120,7 +123,7 @@ class _Reader:
 
     def read_ways(self, most: int) -> list[Way]:
         """Return all paths; the first is run twice, as nothing may be kept between calls."""
-        with own_builtins(self.function):
+        with own_constructors(self.tracing, self.function), own_builtins(self.function):
             ways = [
                 Way(program, decisions, output)
                 for program, decisions, output in explore(self.tracing, self._run, most)
@@ -133,12 +136,12 @@ class _Reader:
 
     def _run(self) -> Output:
         tracing = self.tracing
-        state = SymbolicState(tracing, self.seed)
+        state = SymbolicState(tracing, self.seed, partial(seeded_line, self.function))
 
         def called(_: None, rng: Any) -> Any:
             return self.call(self.data.symbols(tracing), rng)
 
-        run = recorder.record(state, called, None, primitives.generator())
+        run = recorder.record(state, called, None, primitives.generator(recorder.GIVEN))
         self._check(run, state)
         output = Output()
         output.skeleton = outline_symbols(run.value, output, self._constant)
@@ -173,10 +176,7 @@ class _Reader:
 
 def calling(function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
     """Return a function of data and a generator, which it passes on if it is asked for one."""
-    try:
-        names = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
-        return function
+    names = _parameters_of(function)
     asked = [one.name for one in names if one.name in _GENERATORS]
     if asked:
         return lambda data, rng: function(data, **dict.fromkeys(asked, rng))
@@ -186,6 +186,14 @@ def calling(function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
         if one.default is one.empty and one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
     ]
     return function if len(needed) > 1 else lambda data, rng: function(data)
+
+
+def _parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Return the parameters of a function; of one that passes on what it is given, those."""
+    own = list(inspect.signature(function, follow_wrapped=False).parameters.values())
+    if any(one.kind is one.VAR_POSITIONAL for one in own):
+        return list(inspect.signature(function).parameters.values())
+    return own
 
 
 def place_of(function: Callable[..., Any]) -> str:
