@@ -239,9 +239,9 @@ def own_default_rng(seed: Any = None) -> Any:
         return instead(seed) or seed
     if isinstance(seed, _RANDOM_STATE):
         return generator(getattr(seed, "_stream", OWN))
-    made = generator(OWN, seed)
-    made._stream = stream_of(seed, _PCG64)
-    share(_bits(made), made._stream)
+    stream = stream_of(seed, _PCG64)
+    made = generator(stream, seed)
+    share(_bits(made), stream)
     return made
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from . import recorder
+from . import recorder, tracked
 from .recorder import Stream
 
 LARGEST_SEED = 2**64  # what the system's entropy gives is larger
@@ -72,6 +72,8 @@ def stream_of(source: Any, of: Any) -> Stream:
     """Return the stream of bits or of a seed; who shares the bits shares the stream."""
     if source is None:
         return Stream()
+    if isinstance(source, tracked.Symbolic):
+        source = source.plain("data or noise decide the seed of a generator")[()]
     if isinstance(source, _BITS):
         state = recorder._STATE[0]
         if state is not None and id(source) in state.bits:
