@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import recorder, tracked
-from .recorder import OWN, SEEDED, Stream, active
+from .recorder import OWN, SEEDED, SYSTEM, Stream, active
 from .seeds import LARGEST_SEED, identity, is_seeded, share, stream_of
 
 Undo = list[Callable[[], None]]
@@ -284,9 +284,13 @@ def instead(value: Any) -> Any:
     if not is_generator(value):
         return None
     made = generator() if type(value) is _GENERATOR else random_state()
-    if is_seeded(value):
-        made._stream = SEEDED
+    made._stream = SEEDED if is_seeded(value) else _living(value)
     return made
+
+
+def _living(value: Any) -> Stream:
+    """Return the stream of a generator that lives: of the old kind, nobody knows its seed."""
+    return SYSTEM if type(value) is _GENERATOR else OWN
 
 
 def replacements(undo: Undo) -> dict[int, tuple[Any, Any]]:
@@ -345,7 +349,8 @@ def _python_method(name: str, title: str, original: Any, of_instance: Any = None
             return original(*given, **named)
         own = given if of_instance is not None else given[1:]
         instance = of_instance if of_instance is not None else given[0]
-        stream = _streams.get(id(instance), OWN)
+        of_system = isinstance(instance, random.SystemRandom)
+        stream = SYSTEM if of_system else _streams.get(id(instance), OWN)
         if name in _OF_RANDOM:
             kind, of = _OF_RANDOM[name]
             location, scale = of(*own, **named)

@@ -181,14 +181,14 @@ class Stream:
     name: str = ""
     counters: dict[str, int] | None = None
     made: int = 0  # calls of a generator of a seed
-    source: str = "other"  # "given" or "seeded", as a `Call` says
+    source: str = "other"  # "given", "seeded" or "system", as a `Call` says
 
     @classmethod
     def of_seed(cls, seed: Any, identity: str) -> Stream:
         """Return the stream of a seed, and note that one was given."""
         state = active()
         if seed is None or state is None:
-            return cls()
+            return cls(source="system")
         text = repr(seed) if len(repr(seed)) < 80 else f"{type(seed).__name__}"
         state.run.seeds.append((text, tracked.place()))
         number, known = state.number_of(identity)
@@ -202,11 +202,11 @@ class Stream:
         """Return the run's stream, for entropy of the system; none of it comes twice."""
         if (state := active()) is not None and state.number_of(identity)[1]:
             note_copy()
-        return cls()
+        return cls(source="system")
 
 
 OWN = Stream()
-GIVEN, SEEDED = Stream(source="given"), Stream(source="seeded")
+GIVEN, SEEDED, SYSTEM = Stream(source="given"), Stream(source="seeded"), Stream(source="system")
 
 
 def begin(

@@ -71,7 +71,7 @@ def _written(state: Any) -> bytes:
 def stream_of(source: Any, of: Any) -> Stream:
     """Return the stream of bits or of a seed; who shares the bits shares the stream."""
     if source is None:
-        return Stream()
+        return Stream(source="system")
     if isinstance(source, tracked.Symbolic):
         source = source.plain("data or noise decide the seed of a generator")[()]
     if isinstance(source, _BITS):
@@ -123,7 +123,8 @@ def is_seeded(generator: Any) -> bool:
 
 def _first_state(seed: int) -> Any:
     """Return the state of a generator of the old kind that nobody has drawn from."""
-    return _STATE(_seeded_bits(seed)).get_state(legacy=True)[1]
+    state: Any = _STATE(_seeded_bits(seed)).get_state(legacy=True)
+    return state[1]
 
 
 def _seeded_bits(seed: int) -> Any:

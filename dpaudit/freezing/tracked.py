@@ -70,7 +70,7 @@ class Call:
         The number of the mechanism of a package inside which it was made.
     source
         Where its bits come from: the generator that the function was given, one that lived before
-        with a seed of the source, or any other.
+        and was seeded, the system, or any other.
     """
 
     index: int

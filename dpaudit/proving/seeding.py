@@ -57,7 +57,7 @@ def _home_of(value: Any) -> ModuleType | None:
 @lru_cache(maxsize=4096)
 def _line_of_seed(file: str, time: float) -> int | None:
     tree = ast.parse(Path(file).read_bytes())
-    return next((one.lineno for one in _run_on_import(tree) if _seeds(one)), None)
+    return next(filter(None, map(_seeding, _run_on_import(tree))), None)
 
 
 def _run_on_import(node: ast.AST) -> Iterator[ast.AST]:
@@ -68,11 +68,12 @@ def _run_on_import(node: ast.AST) -> Iterator[ast.AST]:
             yield from _run_on_import(child)
 
 
-def _seeds(node: ast.AST) -> bool:
+def _seeding(node: ast.AST) -> int | None:
+    """Return the line of a call that seeds a generator."""
     if not isinstance(node, ast.Call) or not (node.args or node.keywords):
-        return False
+        return None
     function = node.func
     name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    is_none = bool(node.args) and isinstance(node.args[0], ast.Constant)
-    is_none = is_none and getattr(node.args[0], "value", 0) is None
-    return name in _SEEDING and not is_none
+    first = node.args[0] if node.args else None
+    is_none = isinstance(first, ast.Constant) and first.value is None
+    return node.lineno if name in _SEEDING and not is_none else None

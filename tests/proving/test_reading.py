@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import random
 import secrets
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -157,6 +160,10 @@ def reseeds(x: Any) -> Any:
     return x.sum() + random.gauss(0, 1)
 
 
+def seeds_by_records(x: Any) -> Any:
+    return x.sum() + np.random.default_rng(int(x.sum())).laplace()
+
+
 def takes_the_bits(x: Any, rng: Any) -> Any:
     return x.sum() + rng.laplace() + rng.bit_generator.state["state"]["state"] % 2
 
@@ -221,7 +228,8 @@ def branches_on_the_largest(x: Any, rng: Any) -> Any:
 
 TRICKS = [
     keeps_state, asks_for_the_exact_type, asks_for_the_module, asks_for_the_text, seeds_its_own,
-    reseeds, takes_the_bits, shuffles, draws_by_records, indexes_by_records, returns_text, formats,
+    reseeds, takes_the_bits, seeds_by_records, shuffles, draws_by_records, indexes_by_records,
+    returns_text, formats,
     returns_an_object, returns_a_generator, raises_on_symbols, raises_on_noise, hashes,
     converts_by_numpy, goes_by_time, branches_on_the_largest,
 ]  # fmt: skip
@@ -363,6 +371,31 @@ LAWS: dict[str, Callable[..., Any]] = {
 def test_laws_are_followed(name: str) -> None:
     found = read_trace(LAWS[name], ARRAY, runs=24)
     assert "draw" in operations(found)
+
+
+MODULES = {
+    "seeds_all": ("np.random.seed(3)", "np.random", False),
+    "has_an_old_one": ("OLD = np.random.RandomState(5)", "OLD", False),
+    "has_one_of_a_seed": ("RNG = np.random.default_rng(5)", "RNG", False),
+    "has_one_of_the_system": ("RNG = np.random.default_rng()", "RNG", True),
+    "seeds_nothing": ("", "np.random", True),
+}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_generators_that_were_seeded_before_draw_no_noise(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line, source, is_noise = MODULES[name]
+    text = f"import numpy as np\n{line}\ndef f(x):\n    return x.sum() + {source}.laplace()\n"
+    (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module(name)
+    monkeypatch.setitem(sys.modules, name, module)
+    if is_noise:
+        read_trace(module.f, ARRAY, runs=4)
+    else:
+        assert "seed" in refusal(module.f).refusal.reason
 
 
 # --- lists of texts, tables, any number of records --------------------------------------------
