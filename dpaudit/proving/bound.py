@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence as SequenceOf
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
 from dpaudit.accounting.events import Event, Release, Sequence
 from dpaudit.accounting.proved import proved_guarantee
-from dpaudit.errors import UnsupportedEvent
+from dpaudit.errors import InvalidArgument, UnsupportedEvent
 from dpaudit.guarantees import rounding
 from dpaudit.guarantees.kinds import (
     ApproximateDP,
@@ -21,16 +23,18 @@ from dpaudit.guarantees.kinds import (
 )
 from dpaudit.proving import drawings
 from dpaudit.proving.analysis import Analysis
+from dpaudit.proving.coin_paths import join_coin_paths
 from dpaudit.proving.composition import PathCost, Stacks, add_up
 from dpaudit.proving.draft import Draft
 from dpaudit.proving.inverse_cdf import with_plain_laws
 from dpaudit.proving.kinds import Additive, Drawing, Reader, Selection
 from dpaudit.proving.program import Program
+from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.releases import AdditivePlan, Bounds, Spent
 from dpaudit.proving.responses import Response, claim_responses
 from dpaudit.proving.selection import SelectionPlan
 from dpaudit.proving.sparse_vector import Comparisons, claim_comparisons
-from dpaudit.proving.trace import Trace
+from dpaudit.proving.trace import Path, Trace
 from dpaudit.proving.universe import Universe
 
 TOLERANCE = 1e-9  # of a claim, whose constants are rounded in the code
@@ -175,8 +179,21 @@ def bound_trace(trace: Trace) -> Bound:
     >>> round(bound.epsilon(), 12)
     1.0
     """
-    paths = tuple(cost_of_path(one.program, trace.universe) for one in trace.paths)
-    return Bound(trace.universe, paths)
+    if not trace.paths:
+        raise InvalidArgument("trace.paths", trace.paths, "one way through the function at least")
+    try:
+        return _bound_paths(trace.universe, trace.paths)
+    except NotProved:
+        joined = join_coin_paths(trace.paths, trace.skeletons)
+        if len(joined) == len(trace.paths):
+            raise
+        with suppress(NotProved):
+            return _bound_paths(trace.universe, joined)
+        raise
+
+
+def _bound_paths(universe: Universe, paths: SequenceOf[Path]) -> Bound:
+    return Bound(universe, tuple(cost_of_path(one.program, universe) for one in paths))
 
 
 def cost_of_path(program: Program, universe: Universe) -> PathCost:

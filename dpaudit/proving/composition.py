@@ -5,6 +5,7 @@ unit of their scales, each centre depending on the releases before it. Put the c
 by its scale, one after the other: where the L1 distance of that long vector is at most E for every
 history, the releases cost E together. *Proof.* The log-ratio of the densities of all releases at a
 history is the sum of theirs, each at most the L1 distance of its own part at that history. []
+Randomised response joins in with its private entries times the largest log-ratio by unit.
 
 So counts of disjoint groups that are released apart cost no more than those of a histogram. With
 Gaussian noise, the Euclidean distance of the long vector is mu: a filter (Smith & Thakurta 2022,
@@ -33,6 +34,7 @@ from dpaudit.accounting.events import GaussianRelease, Sequence
 from dpaudit.guarantees import rounding
 from dpaudit.proving.draft import Draft, size_of
 from dpaudit.proving.releases import STACKED, AdditivePlan, Bounds, Spent
+from dpaudit.proving.responses import Response
 
 _MOST_STACKED, _MOST_ENTRIES = 256, 20_000
 
@@ -80,17 +82,19 @@ class Stacks:
     @classmethod
     def of(cls, draft: Draft, plans: SequenceOf[object]) -> Stacks:
         """Append the vectors to a draft."""
-        pure: dict[int, AdditivePlan] = {}
-        normal: dict[int, AdditivePlan] = {}
+        pure: dict[int, AdditivePlan | Response] = {}
+        normal: dict[int, AdditivePlan | Response] = {}
         for place, plan in enumerate(plans):
-            if isinstance(plan, AdditivePlan) and plan.release.noise.law in STACKED:
+            if isinstance(plan, Response):
+                pure[place] = plan
+            elif isinstance(plan, AdditivePlan) and plan.release.noise.law in STACKED:
                 found = normal if plan.release.noise.law == "normal" else pure
                 found[place] = plan
         return cls(_stack(draft, pure), _stack(draft, normal), frozenset(pure), frozenset(normal))
 
 
-def _stack(draft: Draft, plans: dict[int, AdditivePlan]) -> int | None:
-    sizes = [size_of(one.release.node.shape) for one in plans.values()]
+def _stack(draft: Draft, plans: dict[int, AdditivePlan | Response]) -> int | None:
+    sizes = [size_of(one.shape) for one in plans.values()]
     if not 1 < len(plans) <= _MOST_STACKED or sum(sizes) > _MOST_ENTRIES:
         return None
     rows = [one.stacked(draft) for one in plans.values()]

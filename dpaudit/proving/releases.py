@@ -42,7 +42,7 @@ from dpaudit.proving.draft import Draft, size_of
 from dpaudit.proving.facts import Facts
 from dpaudit.proving.kinds import Additive
 from dpaudit.proving.noise_laws import Noise
-from dpaudit.proving.program import Node, Program
+from dpaudit.proving.program import Node, Program, Shape
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.trace import Kind
 from dpaudit.proving.universe import Distance, Universe
@@ -163,6 +163,11 @@ class AdditivePlan:
                 "discrete noise is added to what may be no whole number",
                 "round before you add noise",
             )
+
+    @property
+    def shape(self) -> Shape:
+        """Of what is released."""
+        return self.release.node.shape
 
     def stacked(self, draft: Draft) -> int:
         """Append the centre, in a row, in the unit in which an L1 distance of 1 costs 1."""

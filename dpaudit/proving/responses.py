@@ -31,7 +31,7 @@ from dpaudit.proving.analysis import Analysis
 from dpaudit.proving.draft import Draft, is_known, size_of
 from dpaudit.proving.facts import Rows
 from dpaudit.proving.kinds import Claim, Reader
-from dpaudit.proving.program import EVALUATORS, Node, Program
+from dpaudit.proving.program import EVALUATORS, Node, Program, Shape
 from dpaudit.proving.releases import Bounds, Spent, pure, unbounded
 from dpaudit.proving.universe import Universe
 
@@ -64,6 +64,17 @@ class Response:
     truth: int
     laws: Mapping[int, Law]
 
+    @property
+    def shape(self) -> Shape:
+        """Of what is shown."""
+        return self.node.shape
+
+    def stacked(self, draft: Draft) -> int:
+        """Append the private entries, in a row, in the unit in which a distance of 1 costs 1."""
+        slope = math.nextafter(slope_of(self.laws), math.inf)
+        row = draft.flatten(self.truth)
+        return draft.apply("multiply", [row, draft.constant(slope)], place=self.node.place)
+
     def measure(self, bounds: Bounds) -> Spent:
         """Return what it costs.
 
@@ -80,6 +91,12 @@ class Response:
         return pure(
             self.node, "randomised response", rounding.times_up(math.floor(changed), epsilon)
         )
+
+
+def slope_of(laws: Mapping[int, Law]) -> float:
+    """Return the largest log-ratio of two laws by the distance of their private entries."""
+    apart = {abs(one - other) for one, other in itertools.permutations(laws, 2)}
+    return max((epsilon_of(laws, by) / by for by in apart), default=0.0)
 
 
 def changed_entries(bounds: Bounds, index: int) -> int:
