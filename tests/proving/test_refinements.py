@@ -45,3 +45,44 @@ def test_no_statistic_moves_further_than_its_bound(
     if bound < math.inf:
         truth = search_grid(STATISTICS[number].query, n, _grid(n, *ends))
         assert truth * (1 - ROUNDING) <= bound
+
+
+CLOSED: dict[str, tuple[Any, tuple[int, ...], tuple[float, float]]] = {
+    "variance": (lambda x: np.var(x), (1000,), (0.000999, 0.000999)),
+    "unbiased variance": (lambda x: x.var(ddof=1), (5,), (0.2, 0.2)),
+    "standard deviation": (lambda x: np.std(x), (5,), (0.4, 0.4)),
+    "covariance matrix": (lambda x: np.cov(x.T), (5, 2), (0.8, 0.4)),
+    "Gram matrix": (lambda x: x.T @ x, (5, 2), (4.0, 2.0)),
+    "squares about means": (
+        lambda x: ((x - x.mean(axis=0)) ** 2).sum(axis=0),
+        (5, 2),
+        (1.6, 1.131371),
+    ),
+    "medians of columns": (lambda x: np.median(x, axis=0), (6, 2), (1.0, 0.707107)),
+    "trimmed mean": (lambda x: np.sort(x)[1:-1].mean(), (5,), (1 / 3, 1 / 3)),
+    "quartiles": (lambda x: np.quantile(x, [0.25, 0.5, 0.75]), (5,), (1.0, 1.0)),
+    "pairs": (lambda x: np.abs(x[:, None] - x[None, :]).sum(), (5,), (8.0, 8.0)),
+    "length of a mean": (lambda x: np.linalg.norm(x.mean(axis=0)), (5, 2), (0.282843, 0.282843)),
+    "weighted mean": (
+        lambda x: (x[:, 0] * x[:, 1]).sum() / (1 + x[:, 1].sum()),
+        (5, 2),
+        (0.5, 0.5),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_usual_statistics_have_their_sensitivity(name: str) -> None:
+    function, shape, (l1, l2) = CLOSED[name]
+    found = refine(function, shape, 0.0, 1.0)
+    assert (found.l1, found.l2) == pytest.approx((l1, l2), rel=1e-6)
+
+
+def test_two_records_move_twice_as_far_as_one() -> None:
+    found = refine(lambda x: (x * (1 - x)).sum(), (5,), 0.0, 1.0, count=2)
+    assert found.l1 == pytest.approx(0.5, rel=1e-9)
+
+
+def test_medians_of_columns_side_by_side_move_by_the_largest_of_them() -> None:
+    found = refine(lambda x: np.array([np.median(one) for one in x.T]), (5, 6), 0.0, 1.0)
+    assert (found.l1, found.linf) == pytest.approx((6.0, 1.0))

@@ -32,7 +32,7 @@ from dpaudit.proving.refinements.symbols import Unread
 from dpaudit.proving.universe import UNBOUNDED, Distance
 
 MOST_ENTRIES = 8
-MOST_LEAVES = 4
+MOST_LEAVES = 6
 
 
 def bound_pairs(analysis: Knowledge, index: int) -> Distance:

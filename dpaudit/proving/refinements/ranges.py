@@ -37,9 +37,9 @@ from dpaudit.proving.refinements.enclosures import (
 from dpaudit.proving.refinements.polynomials import Monomial, Polynomial, Rational, Table
 
 TOLERANCE = 1e-12
-MOST_BOXES = 2000
+MOST_BOXES = 500
 MOST_LEVELS = 60
-MOST_VARIABLES = 4
+MOST_VARIABLES = 6
 MOST_PARAMETERS = 8
 
 Range = tuple[float, float]
