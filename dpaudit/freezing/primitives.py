@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from . import recorder, tracked
-from .recorder import OWN, SEEDED, SYSTEM, Stream, active
-from .seeds import LARGEST_SEED, identity, is_seeded, share, stream_of
+from . import recorder, seeds, tracked
+from .recorder import OWN, SYSTEM, Stream, active
+from .seeds import LARGEST_SEED, identity, share, stream_of
 
 Undo = list[Callable[[], None]]
 _GENERATOR, _RANDOM_STATE = np.random.Generator, np.random.RandomState
@@ -65,11 +65,7 @@ def _bound(name: str, kept: Any, given: Any) -> dict[str, Any]:
 def _size(size: Any) -> tuple[Any, ...] | None:
     if size is None:
         return None
-    return tuple(map(_length, size)) if np.iterable(size) else (_length(size),)
-
-
-def _length(size: Any) -> int | None:
-    return size.length() if isinstance(size, tracked.Symbolic) else int(size)
+    return tuple(map(tracked.length, size)) if np.iterable(size) else (tracked.length(size),)
 
 
 def _numpy_located(state: Any, stream: Stream, title: str, name: str, given: Any) -> Any:
@@ -284,13 +280,8 @@ def instead(value: Any) -> Any:
     if not is_generator(value):
         return None
     made = generator() if type(value) is _GENERATOR else random_state()
-    made._stream = SEEDED if is_seeded(value) else _living(value)
+    made._stream = seeds.stream_of_living(value)
     return made
-
-
-def _living(value: Any) -> Stream:
-    """Return the stream of a generator that lives: of the old kind, nobody knows its seed."""
-    return SYSTEM if type(value) is _GENERATOR else OWN
 
 
 def replacements(undo: Undo) -> dict[int, tuple[Any, Any]]:
@@ -322,16 +313,12 @@ def replacements(undo: Undo) -> dict[int, tuple[Any, Any]]:
 # The standard library
 
 
-def _uniform(kind: str, of: Callable[..., tuple[Any, Any]]) -> Any:
-    return kind, of
-
-
 _OF_RANDOM: dict[str, Any] = {
-    "random": _uniform("uniform", lambda: (0.0, 1.0)),
-    "gauss": _uniform("normal", lambda mu=0.0, sigma=1.0: (mu, sigma)),
-    "normalvariate": _uniform("normal", lambda mu=0.0, sigma=1.0: (mu, sigma)),
-    "uniform": _uniform("uniform", lambda a, b: (a, b - a)),
-    "expovariate": _uniform("exponential", lambda lambd=1.0: (0.0, 1.0 / lambd)),
+    "random": ("uniform", lambda: (0.0, 1.0)),
+    "gauss": ("normal", lambda mu=0.0, sigma=1.0: (mu, sigma)),
+    "normalvariate": ("normal", lambda mu=0.0, sigma=1.0: (mu, sigma)),
+    "uniform": ("uniform", lambda a, b: (a, b - a)),
+    "expovariate": ("exponential", lambda lambd=1.0: (0.0, 1.0 / lambd)),
 }
 _OTHERS = (
     *("triangular", "betavariate", "gammavariate", "lognormvariate", "vonmisesvariate"),
@@ -349,8 +336,8 @@ def _python_method(name: str, title: str, original: Any, of_instance: Any = None
             return original(*given, **named)
         own = given if of_instance is not None else given[1:]
         instance = of_instance if of_instance is not None else given[0]
-        of_system = isinstance(instance, random.SystemRandom)
-        stream = SYSTEM if of_system else _streams.get(id(instance), OWN)
+        is_seeded = not isinstance(instance, random.SystemRandom)
+        stream = _streams.get(id(instance), OWN) if is_seeded else SYSTEM
         if name in _OF_RANDOM:
             kind, of = _OF_RANDOM[name]
             location, scale = of(*own, **named)

@@ -121,6 +121,13 @@ def is_seeded(generator: Any) -> bool:
     return entropy is not None and len(np.ravel(entropy)) <= _WORDS
 
 
+def stream_of_living(generator: Any) -> Stream:
+    """Return the stream of a generator that lives; of the old kind, nobody knows its seed."""
+    if is_seeded(generator):
+        return recorder.SEEDED
+    return recorder.OWN if isinstance(generator, _STATE) else recorder.SYSTEM
+
+
 def _first_state(seed: int) -> Any:
     """Return the state of a generator of the old kind that nobody has drawn from."""
     state: Any = _STATE(_seeded_bits(seed)).get_state(legacy=True)

@@ -207,6 +207,11 @@ def numbers(value: Any, name: str) -> Any:
     return np.asarray(found) if np.ndim(found) else float(found)
 
 
+def length(size: Any) -> int | None:
+    """Return how many draws there are to be; None for one for each record."""
+    return size.length() if isinstance(size, Symbolic) else int(size)
+
+
 def plain(value: Any) -> Any:
     """Return a number without its memory."""
     if isinstance(value, NoisyArray):
