@@ -94,6 +94,8 @@ def verify(document: Document, reader: Reader | None = None, *, reproduce: bool 
         return _of_canaries(document, reader or Reader())
     if document.kind == "views":
         return _of_views(document, reader or Reader())
+    if document.kind == "proof":
+        return _of_proof(document, reader or Reader())
     if reader is not None:
         _refuse_mechanism(document, reader)
     verifier = _verifier(document.claim)
@@ -124,6 +126,13 @@ def _of_views(document: Document, reader: Reader) -> Verdict:
         reservations=tuple(reservations),
         proves=True,
     )
+
+
+def _of_proof(document: Document, reader: Reader) -> Verdict:
+    """Check a proof by the rules of the checker, and compare its program with the reader's code."""
+    from dpaudit.verification.proofs import verify_proof  # takes numpy, which others do not need
+
+    return verify_proof(document, reader)
 
 
 def _at_confidence(document: Document, found: Rechecked) -> Verdict:

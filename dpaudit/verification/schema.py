@@ -179,7 +179,7 @@ def certificate_schema() -> dict[str, Any]:
     --------
     >>> found = certificate_schema()
     >>> [kind["properties"]["kind"]["const"] for kind in found["oneOf"]][-4:]
-    ['mechanism', 'replay', 'canaries', 'views']
+    ['replay', 'canaries', 'views', 'proof']
     """
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -193,6 +193,7 @@ def certificate_schema() -> dict[str, Any]:
             _replay(),
             _canaries(),
             _views(),
+            _proof(),
         ],
     }
 
@@ -360,6 +361,76 @@ def _views() -> dict[str, Any]:
                 "views": _list(_object({**view, **ends})),
             }
         ),
+    )
+
+
+_SHAPE = _list(_MAYBE_INTEGER)
+_PART = _object(
+    {
+        "name": _field("statement", _TEXT, "Of the records, the labels or a column."),
+        "shape": _field("statement", _SHAPE, "Null is a number of records that is not public."),
+        "low": _field("statement", _list(_EXACT), "What each number of a record is at least."),
+        "high": _field("statement", _list(_EXACT), "What it is at most."),
+        "is_integer": _field("statement", {"type": "boolean"}, "Whether numbers are whole."),
+        "norm": _field("statement", _EXACT, "The largest Euclidean length of a record."),
+        "categories": _field("statement", {"type": ["array", "null"]}, "What numbers stand for."),
+        "is_changed": _field("statement", {"type": "boolean"}, "Whether neighbours differ in it."),
+    }
+)
+_UNIVERSE = _object(
+    {
+        "parts": _list(_PART),
+        "records": _field("statement", _MAYBE_INTEGER, "How many; printed with the verdict."),
+        "change": _field(
+            "statement", {"enum": ["replace", "add-remove"]}, "What makes neighbours."
+        ),
+        "count": _field("statement", _INTEGER, "In how many records neighbours differ."),
+        "relation": _field("label", _TEXT, "Its name at the doors."),
+        "of_cells": _field("statement", {"type": "boolean"}, "Whether one number changes."),
+    }
+)
+
+
+def _proof() -> dict[str, Any]:
+    reference = _field("label", _MAYBE_TEXT, "Where the function was; the reader names one.")
+    code = _field("label", _BITS, "Of its module; --mechanism compares programs, not text.")
+    node = {
+        "operation": _field("statement", _TEXT, f"Of the program. {_COMPARED}"),
+        "operands": _field("statement", _list(_INTEGER), f"Earlier nodes. {_COMPARED}"),
+        "parameters": _field("statement", {"type": "object"}, f"Public ones. {_COMPARED}"),
+        "shape": _field("fact", _SHAPE, "Derived again."),
+        "dtype": _field("statement", _TEXT, f"What wraps around where. {_COMPARED}"),
+        "place": _field("label", _TEXT, "The line of the source."),
+    }
+    path = {
+        "nodes": _list(_object(node)),
+        "outputs": _field("statement", _list(_INTEGER), f"What is returned. {_COMPARED}"),
+        "skeleton": _field("label", _ANYTHING, "The nesting of what is returned."),
+    }
+    event = {
+        "path": _field("fact", _INTEGER, "Where it is, derived again."),
+        "node": _field("fact", _INTEGER, "Where it is, derived again."),
+        "law": _field("fact", _TEXT, "Of the noise, derived again."),
+        "cost": _field("fact", _EXACT, "Epsilon, or squared mu of Gaussian noise: at least that."),
+    }
+    instance = {
+        "mechanism": _object({"reference": reference, "sha256": code}),
+        "universe": _UNIVERSE,
+        "paths": _list(_object(path)),
+        "events": _list(_object(event)),
+        "claim": _field(
+            "fact", {"type": "object"}, "Epsilon and delta, mu, or rho: derived again."
+        ),
+        "versions": _object({}, others=_field("label", _TEXT, "What it was written with.")),
+    }
+    return _certificate(
+        "proof",
+        _field("fact", {"const": "proof"}, "No installed claim's name."),
+        _THEIRS,
+        _field("label", _TEXT, "Its name at the doors; the universe decides."),
+        parameters=_object({}),
+        quantities=_object({}),
+        instance=_object(instance),
     )
 
 

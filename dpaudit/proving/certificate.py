@@ -1,0 +1,273 @@
+"""A proof as a certificate: datasets, programs of all paths, events and their costs, and the claim.
+
+`dpaudit.proving.checker` checks it with rules of its own, and with nothing of this package. So the
+claim of a certificate is what that bounds: pure epsilon, Gaussian noise exactly, zCDP. Where other
+accountants are closer, as of many releases of two kinds, the certificate claims more epsilon than
+the proof. Doubles are written with as many digits as tell them apart, infinities as text.
+"""
+
+from __future__ import annotations
+
+import math
+import platform
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+import dpaudit
+from dpaudit.formats import stamped
+from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, Guarantee, ZeroConcentratedDP
+from dpaudit.proving import checker
+from dpaudit.proving.program import Node
+from dpaudit.proving.refusals import NotProved
+from dpaudit.proving.trace import Path, Trace
+from dpaudit.proving.universe import Part, Universe
+from dpaudit.refutation.certificate import FORMAT, VERSION
+
+KIND = "proof"
+_LARGEST_EPSILON = 10_000.0
+
+
+def certify(
+    trace: Trace, bound: object, claim: Guarantee | None, reference: str | None = None
+) -> dict[str, Any]:
+    """Return the certificate of a claim, or of what the checker bounds in its place.
+
+    Parameters
+    ----------
+    trace
+        The paths of a function.
+    bound
+        What the prover bounds, which may be less than the checker does.
+    claim
+        What is claimed: without a claim, pure epsilon or, of Gaussian noise, rho.
+    reference
+        Where the function is, ``module:name``.
+
+    Raises
+    ------
+    NotProved
+        The checker does not follow the program, or bounds no claim of this kind.
+
+    Examples
+    --------
+    >>> from dpaudit.guarantees.kinds import ApproximateDP
+    >>> from dpaudit.proving.program import Program
+    >>> program = Program()
+    >>> records = program.add("data", shape=(3,), part="")
+    >>> total = program.add("sum", [records], shape=(), axis=None)
+    >>> noise = program.add("draw", shape=(), law="laplace", number=0)
+    >>> program.outputs = (program.add("add", [total, noise], shape=()),)
+    >>> part = Part("", (3,), np.asarray(0.0), np.asarray(1.0))
+    >>> trace = Trace(Universe((part,), 3, "replace"), (Path(program),))
+    >>> certify(trace, None, ApproximateDP(0.5, 0.0))["instance"]["claim"]
+    {'epsilon': 1.0, 'delta': 0.0}
+    """
+    instance = instance_of(trace, reference)
+    try:
+        cost, events = checker.check_instance(instance)
+    except checker.NotVerified as error:
+        raise NotProved.at("the checker", str(error)) from error
+    instance["events"] = [
+        {"path": n, "node": one["node"], "law": one["law"], "cost": _above(one["cost"])}
+        for n, path in enumerate(events)
+        for one in path
+    ]
+    instance["claim"] = dict(_claimed(cost, _numbers_of(claim, cost)))
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "claim": KIND,
+        "kind": KIND,
+        "source": reference or "function",
+        "relation": trace.universe.relation,
+        "parameters": {},
+        "quantities": {},
+        "assumptions": [],
+        "search": {},
+        "instance": instance,
+    }
+    return stamped("certificate", content)
+
+
+def _numbers_of(claim: Guarantee | None, cost: checker.Cost) -> dict[str, float]:
+    if isinstance(claim, ApproximateDP):
+        return {"epsilon": float(claim.at_epsilon), "delta": float(claim.at_delta)}
+    if isinstance(claim, GaussianDP):
+        return {"mu": float(claim.mu)}
+    if isinstance(claim, ZeroConcentratedDP):
+        return {"rho": float(claim.rho)}
+    return {"rho": 0.0} if cost.square else {"epsilon": 0.0, "delta": 0.0}
+
+
+def _claimed(cost: checker.Cost, claim: Mapping[str, float]) -> Mapping[str, float]:
+    """Return a claim that holds: the one that is asked for, or one of the same kind and more."""
+    if cost.holds({name: Fraction(value) for name, value in claim.items()}):
+        return claim
+    if "epsilon" not in claim and not ("mu" in claim and cost.pure):
+        name = "mu" if "mu" in claim else "rho"
+        least = checker.root(cost.square, True) if name == "mu" else cost.rho
+        return {name: _above(least)}
+    delta = claim.get("delta", 0.0)
+    pure = math.inf if cost.square else _above(cost.pure)
+    epsilon = min(pure, _least_epsilon(cost, delta))
+    if not math.isfinite(epsilon):
+        raise NotProved.at("the checker", "it bounds no claim of this kind")
+    return {"epsilon": epsilon, "delta": delta}
+
+
+def _least_epsilon(cost: checker.Cost, delta: float) -> float:
+    """Return an epsilon, with six digits, at which the checker's delta is small enough."""
+    low, high = 0.0, _LARGEST_EPSILON
+    if delta <= 0 or not _is_enough(cost, high, delta):
+        return math.inf
+    while high - low > 1e-7 * max(high, 1e-3):
+        middle = (low + high) / 2
+        low, high = (low, middle) if _is_enough(cost, middle, delta) else (middle, high)
+    return high
+
+
+def _is_enough(cost: checker.Cost, epsilon: float, delta: float) -> bool:
+    return cost.holds({"epsilon": Fraction(epsilon), "delta": Fraction(delta)})
+
+
+def _above(exact: Any) -> float:
+    """Return the double next above a fraction, or the fraction itself where it is one."""
+    near = float(exact)
+    return near if Fraction(near) >= exact else math.nextafter(near, math.inf)
+
+
+# --- the program ----------------------------------------------------------------------------------
+
+
+def instance_of(trace: Trace, reference: str | None = None) -> dict[str, Any]:
+    """Return a trace as plain JSON, with no events and no claim.
+
+    Parameters
+    ----------
+    trace
+        The paths of a function.
+    reference
+        Where the function is.
+    """
+    skeletons = trace.skeletons or (None,) * len(trace.paths)
+    return {
+        "mechanism": {"reference": reference, "sha256": trace.source},
+        "universe": _universe(trace.universe),
+        "paths": [_path(*one) for one in zip(trace.paths, skeletons, strict=True)],
+        "events": [],
+        "claim": {},
+        "versions": {
+            "dpaudit": dpaudit.__version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+        },
+    }
+
+
+def _universe(universe: Universe) -> dict[str, Any]:
+    return {
+        "parts": [_part(one) for one in universe.parts],
+        "records": universe.records,
+        "change": universe.change,
+        "count": universe.count,
+        "relation": universe.relation,
+        "of_cells": universe.of_cells,
+    }
+
+
+def _part(part: Part) -> dict[str, Any]:
+    shape: Any = part.shape[1:]  # None stands on the axis of records alone
+    return {
+        "name": part.name,
+        "shape": list(part.shape),
+        "low": _numbers(np.broadcast_to(part.low, shape).ravel()),
+        "high": _numbers(np.broadcast_to(part.high, shape).ravel()),
+        "is_integer": part.is_integer,
+        "norm": plain(part.norm),
+        "categories": None if part.categories is None else list(part.categories),
+        "is_changed": part.is_changed,
+    }
+
+
+def universe_in(stated: Mapping[str, Any]) -> Universe:
+    """Return the datasets that a certificate is about.
+
+    Parameters
+    ----------
+    stated
+        ``instance.universe`` of one that the checker has read.
+    """
+    parts = tuple(
+        Part(
+            name=one["name"],
+            shape=tuple(one["shape"]),
+            low=_array(one["low"], one["shape"][1:]),
+            high=_array(one["high"], one["shape"][1:]),
+            is_integer=one["is_integer"],
+            norm=float(one["norm"]),
+            categories=None if one["categories"] is None else tuple(one["categories"]),
+            is_changed=one["is_changed"],
+        )
+        for one in stated["parts"]
+    )
+    names = ("records", "change", "count", "relation", "of_cells")
+    return Universe(parts, **{name: stated[name] for name in names})
+
+
+def _array(numbers: list[Any], shape: list[int]) -> Any:
+    return np.array([float(one) for one in numbers], dtype=np.float64).reshape(shape)
+
+
+def _path(path: Path, skeleton: Any) -> dict[str, Any]:
+    return {
+        "nodes": [_node(one) for one in path.program.nodes],
+        "outputs": list(path.program.outputs),
+        "skeleton": skeleton_in(skeleton),
+    }
+
+
+def _node(node: Node) -> dict[str, Any]:
+    return {
+        "operation": node.operation,
+        "operands": list(node.operands),
+        "parameters": {name: plain(value) for name, value in node.parameters.items()},
+        "shape": list(node.shape),
+        "dtype": str(node.dtype),
+        "place": node.place,
+    }
+
+
+def _numbers(values: Iterable[Any]) -> list[Any]:
+    return [plain(float(one)) for one in values]
+
+
+def plain(value: Any) -> Any:
+    """Return a public parameter as JSON has it.
+
+    Examples
+    --------
+    >>> plain(np.array([[1.0, math.inf], [True, 0.1]])), plain((None, np.int64(3)))
+    ([[1.0, 'Infinity'], [1.0, 0.1]], [None, 3])
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    if isinstance(value, Mapping):
+        return {str(name): plain(one) for name, one in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value
+
+
+def skeleton_in(skeleton: Any) -> Any:
+    """Return the nesting of what is returned as JSON has it."""
+    if isinstance(skeleton, list | tuple):
+        return [type(skeleton).__name__, *(skeleton_in(one) for one in skeleton)]
+    if isinstance(skeleton, Mapping):
+        return ["dict", *([str(name), skeleton_in(one)] for name, one in skeleton.items())]
+    known = skeleton is None or isinstance(skeleton, str | int | float | bool)
+    return plain(skeleton) if known else type(skeleton).__name__

@@ -1,0 +1,151 @@
+"""Certificates of proofs from code: the program is bounded again, and compared with the code.
+
+`dpaudit.proving.checker` derives every event and its cost from the program in the file, and
+believes no number of it. Whether that is the program of a function is seen where the reader names
+the function: it is traced again over the datasets that the file states, in a process of its own,
+and every node, constant and output has to be the file's. Without the code the verdict has a
+reservation.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import redirect_stdout
+from typing import TYPE_CHECKING, Any
+
+from dpaudit.errors import shorten
+from dpaudit.proving import checker
+from dpaudit.verification.document import Document, Verdict
+
+if TYPE_CHECKING:
+    from dpaudit.verification.drawn import Reader
+
+_UNKNOWN = "only the file says what code this is: --mechanism module:function compares it"
+
+
+def verify_proof(document: Document, reader: Reader) -> Verdict:
+    """Check a proof by the rules of the checker, and the reader's code against its program.
+
+    Parameters
+    ----------
+    document
+        A certificate of kind ``proof``.
+    reader
+        ``mechanism`` is the function, of the data and, if it asks for one, a generator.
+
+    Raises
+    ------
+    MechanismError, InvalidArgument
+        The code cannot be run.
+    """
+    content = {
+        "format": "dpaudit-certificate",
+        "kind": document.kind,
+        "instance": document.instance,
+    }
+    summary, failures = "", tuple[str, ...]()
+    try:
+        summary = checker.check(content)
+    except checker.NotVerified as error:
+        failures = (str(error),)
+    other, reservations = ((), ()) if failures else _compare_code(document.instance, reader)
+    return Verdict(
+        claim="proof" if reader.mechanism is None else _name_of(reader.mechanism),
+        failures=(*failures, *other),
+        ratio=1.0,
+        summary=summary,
+        reservations=reservations,
+        proves=True,
+    )
+
+
+def _name_of(mechanism: object) -> str:
+    if isinstance(mechanism, str):
+        return mechanism
+    return str(getattr(mechanism, "__name__", type(mechanism).__name__))
+
+
+def _compare_code(
+    instance: Mapping[str, Any], reader: Reader
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what the reader's code does otherwise, and what only the file says."""
+    if reader.mechanism is None:
+        return (), (_UNKNOWN,)
+    found = trace_again(reader.mechanism, instance["universe"], reader)
+    if "refused" in found:
+        return (f"the code is not followed: {found['refused']}",), ()
+    return tuple(differences(instance["paths"], found["paths"])), ()
+
+
+def trace_again(
+    function: Callable[..., Any] | str, universe: Mapping[str, Any], reader: Reader
+) -> dict[str, Any]:
+    """Return the paths of a function as a certificate has them, or why it is not followed.
+
+    Parameters
+    ----------
+    function
+        ``module:name`` runs in a process of its own, a callable in this one.
+    universe
+        The datasets, as the file states them.
+    reader
+        How long that may take.
+    """
+    from dpaudit.execution.pool import Crew
+    from dpaudit.execution.processes import Limits
+    from dpaudit.laws.isolated import named
+
+    if not isinstance(function, str):
+        found: dict[str, Any] = json.loads(_paths_of(function, universe))
+        return found
+    with named(function), Crew(Limits(timeout=reader.seconds)) as crew:
+        found = json.loads(crew.call(_paths_elsewhere, function, universe))
+        return found
+
+
+def _paths_elsewhere(reference: str, universe: Mapping[str, Any]) -> str:
+    from dpaudit._references import load_reference
+
+    with redirect_stdout(sys.stderr):  # standard output is for results
+        return _paths_of(load_reference("function", reference), universe)
+
+
+def _paths_of(function: Callable[..., Any], universe: Mapping[str, Any]) -> str:
+    from dpaudit.proving.certificate import instance_of, universe_in
+    from dpaudit.proving.reading import read_trace
+    from dpaudit.proving.refusals import NotProved
+
+    try:
+        trace = read_trace(function, universe_in(universe))
+    except NotProved as error:
+        return json.dumps({"refused": str(error)})
+    return json.dumps({"paths": instance_of(trace)["paths"]})
+
+
+def differences(stated: Any, found: Any) -> Iterator[str]:
+    """Yield the first thing that each path of the file has otherwise than the code.
+
+    Examples
+    --------
+    >>> path = {"nodes": [{"operation": "size", "place": "f.py:1"}], "outputs": [0]}
+    >>> list(differences([path], [{**path, "outputs": []}]))
+    ['path 0: returns other numbers than the code']
+    """
+    if len(stated) != len(found):
+        yield f"the file has {len(stated)} paths, the code {len(found)}"
+        return
+    for n, (one, other) in enumerate(zip(stated, found, strict=True)):
+        if len(one["nodes"]) != len(other["nodes"]):
+            count = f"{len(one['nodes'])} operations, the code {len(other['nodes'])}"
+            yield f"path {n}: has {count}"
+            continue
+        if one["outputs"] != other["outputs"] or one.get("skeleton") != other.get("skeleton"):
+            yield f"path {n}: returns other numbers than the code"
+        for left, right in zip(one["nodes"], other["nodes"], strict=True):
+            names = [key for key in right if key != "place" and left.get(key) != right[key]]
+            if names:
+                what = f"{shorten(left.get(names[0]))}, the code {shorten(right[names[0]])}"
+                yield f"path {n}: {names[0]} at {right['place']} is {what}"
+                break
