@@ -25,13 +25,13 @@ from dpaudit.proving import drawings
 from dpaudit.proving.analysis import Analysis
 from dpaudit.proving.coin_paths import join_coin_paths
 from dpaudit.proving.composition import PathCost, Stacks, add_up
-from dpaudit.proving.draft import Draft
 from dpaudit.proving.inverse_cdf import with_plain_laws
 from dpaudit.proving.kinds import Additive, Drawing, Reader, Selection
 from dpaudit.proving.program import Program
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.releases import AdditivePlan, Bounds, Spent
 from dpaudit.proving.responses import Response, claim_responses
+from dpaudit.proving.sampling import SampledPlan, sample_of
 from dpaudit.proving.selection import SelectionPlan
 from dpaudit.proving.sparse_vector import Comparisons, claim_comparisons
 from dpaudit.proving.trace import Path, Trace
@@ -208,16 +208,18 @@ def cost_of_path(program: Program, universe: Universe) -> PathCost:
     claim_comparisons(reader)
     claim_responses(reader, universe)
     reading = reader.read()
-    plans = [_plan(reading.draft, one) for one in reading.releases]
+    plans = [_plan(reader, one) for one in reading.releases]
     stacks = Stacks.of(reading.draft, plans)
     bounds = Analysis(reading.draft.program, universe, tuple(reader.all_kinds()))
     return add_up([one.measure(bounds) for one in plans], stacks, bounds)
 
 
-def _plan(draft: Draft, release: object) -> Plan:
+def _plan(reader: Reader, release: object) -> Plan:
+    draft = reader.draft
     match release:
         case Additive():
-            return AdditivePlan.of(draft, release)
+            whole, sample = AdditivePlan.of(draft, release), sample_of(reader, release)
+            return whole if sample is None else SampledPlan(whole, sample)
         case Selection():
             return SelectionPlan.of(draft, release)
         case Drawing():

@@ -35,6 +35,7 @@ from dpaudit.guarantees import rounding
 from dpaudit.proving.draft import Draft, size_of
 from dpaudit.proving.releases import STACKED, AdditivePlan, Bounds, Spent
 from dpaudit.proving.responses import Response
+from dpaudit.proving.sampling import SampledPlan
 
 _MOST_STACKED, _MOST_ENTRIES = 256, 20_000
 
@@ -85,6 +86,8 @@ class Stacks:
         pure: dict[int, AdditivePlan | Response] = {}
         normal: dict[int, AdditivePlan | Response] = {}
         for place, plan in enumerate(plans):
+            if isinstance(plan, SampledPlan):
+                plan = plan.whole
             if isinstance(plan, Response):
                 pure[place] = plan
             elif isinstance(plan, AdditivePlan) and plan.release.noise.law in STACKED:
@@ -120,7 +123,8 @@ def _sum_of_epsilons(releases: dict[int, Spent], stacks: Stacks, bounds: Bounds)
 
 
 def _mu_of(releases: dict[int, Spent], stacks: Stacks, bounds: Bounds) -> float:
-    normal = [one.event for one in releases.values() if isinstance(one.event, GaussianRelease)]
+    known = [one.mu for one in releases.values() if one.mu < math.inf]
+    normal = [GaussianRelease(sensitivity=one, noise_scale=1.0) for one in known]
     plain = gaussian_guarantee(Sequence(tuple(normal))).mu if normal else 0.0
     if stacks.normal is None:
         return plain

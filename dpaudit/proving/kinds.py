@@ -162,6 +162,7 @@ class Reader:
     def __init__(self, program: Program) -> None:
         self.draft = Draft(program)
         self.live = live_nodes(program)
+        self.users = program.uses()
         self.counts = count_uses(program, self.live)
         self.kinds: list[Kind] = []
         self.forms: dict[int, Form] = {}
