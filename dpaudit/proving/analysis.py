@@ -27,7 +27,8 @@ from dpaudit.proving.trace import Kind
 from dpaudit.proving.universe import NOWHERE_APART, Distance, Universe
 
 _NARROW = frozenset({"float16", "float32", "complex64", "complex128", "object"})
-RELEASED = of_public(np.float64(-np.inf), np.float64(np.inf))
+_ANYWHERE: Any = np.float64(np.inf)
+RELEASED = of_public(-_ANYWHERE, _ANYWHERE)
 """The facts of a release, which may be any number."""
 
 

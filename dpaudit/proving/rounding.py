@@ -26,18 +26,18 @@ def up(value: Any) -> Any:
 
     Examples
     --------
-    >>> up(0.1 + 0.2) > 0.3
+    >>> bool(up(0.1 + 0.2) > 0.3)
     True
     """
     if isinstance(value, float):
-        return value if value == 0 else math.nextafter(value, math.inf)
+        return value if value == 0 else np.float64(math.nextafter(value, math.inf))
     return np.where(value == 0, value, np.nextafter(value, math.inf))
 
 
 def down(value: Any) -> Any:
     """Return the doubles below those of results that were rounded; 0 is exact."""
     if isinstance(value, float):
-        return value if value == 0 else math.nextafter(value, -math.inf)
+        return value if value == 0 else np.float64(math.nextafter(value, -math.inf))
     return np.where(value == 0, value, np.nextafter(value, -math.inf))
 
 

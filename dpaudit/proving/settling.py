@@ -281,14 +281,14 @@ def _settle_number(
     universe: Universe,
     low: Any,
     high: Any,
-    change: Any,
+    largest: Any,
     is_integer: bool,
     moves: Ends,
     distance: Distance,
 ) -> Facts:
     """Return the facts of one number, of which all three norms are alike."""
     low, high = np.float64(low), np.float64(high)
-    most = min(float(change), width(float(low), float(high)))
+    most = min(float(largest), width(float(low), float(high)))
     if moves.shape[1] == 1:
         least = min(*moves.ravel().tolist(), most)
         moves = np.full((3, 1), math.floor(least) if is_integer and least < math.inf else least)
@@ -300,7 +300,8 @@ def _settle_number(
     if is_integer and most < math.inf:
         most = float(math.floor(most))
     apart = Distance(most, most, most) if most else NOWHERE_APART
-    return Facts(low, high, np.float64(most), apart, is_integer, None, {}, None, moves)
+    change: Any = np.float64(most)
+    return Facts(low, high, change, apart, is_integer, None, {}, None, moves)
 
 
 def _of_records(facts: Facts) -> Facts:

@@ -73,10 +73,10 @@ def _public_part(part: Part) -> Part:
 
 def draw_records(rng: np.random.Generator, part: Part, count: int) -> Any:
     """Return records of a part: corners, ties, values between."""
-    shape = (count, *part.shape[1:])
+    shape = (count, *(length or 0 for length in part.shape[1:]))
     kind = rng.integers(3)
     if kind == 0:
-        found = np.where(rng.random(shape) < 0.5, part.low, part.high)
+        found: Any = np.where(rng.random(shape) < 0.5, part.low, part.high)
     elif kind == 1:
         found = rng.uniform(part.low, part.high, size=shape)
     else:
@@ -533,9 +533,9 @@ def _breach_of_change(facts: Facts, one: Any, two: Any, at: list[int]) -> str:
     if _exceeds(lengths, bounds):
         return f"distance {facts.distance}: {lengths}"
     if len(at) == 1:
-        column = facts.moves[:, 0 if facts.moves.shape[1] == 1 else at[0]]
-        if _exceeds(lengths, column):
-            return f"moves {column}: {lengths}"
+        moves = facts.moves[:, 0 if facts.moves.shape[1] == 1 else at[0]]
+        if _exceeds(lengths, moves):
+            return f"moves {moves}: {lengths}"
     return ""
 
 
@@ -547,4 +547,17 @@ def _breach_of_added(facts: Facts, one: Any, two: Any, at: list[int], universe: 
     both = np.delete(rows, at, axis=0)
     if both.shape != fewer.shape or (both.size and np.abs(both - fewer).max() > TOLERANCE):
         return "a row of another record moves"
+    return ""
+
+
+def search(seed: int, pairs: int = 8) -> str:
+    """Return how neighbours break rules on the random program of a seed; empty if they do not."""
+    rng = np.random.default_rng([seed, 20_261_127])
+    universe = make_universe(rng)
+    grown = grow(rng, universe, int(rng.integers(3, 16)))
+    analysis = Analysis(grown.program, universe)
+    for _ in range(pairs):
+        found = find_breach(grown, analysis, draw_neighbours(rng, universe))
+        if found:
+            return f"seed {seed}: {found}"
     return ""
