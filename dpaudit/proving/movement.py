@@ -11,7 +11,7 @@ import numpy as np
 from dpaudit.proving import structure
 from dpaudit.proving.memory import Step
 from dpaudit.proving.program import Shape
-from dpaudit.proving.reductions import axes_of
+from dpaudit.proving.reductions import axes_of, ravelled
 from dpaudit.proving.structure import emit_moved, emit_take, fresh
 from dpaudit.proving.symbol import Symbol, Tracing, holds_symbol
 
@@ -64,7 +64,12 @@ def _reshape(
 
 
 def _ravel(tracing: Tracing, a: Any, order: str = "C") -> Any:
-    return _reshape(tracing, a, (-1,), order)
+    symbol = tracing.symbol_of(a)
+    if order == "F":
+        symbol = structure.transposed(symbol, range(symbol.ndim)[::-1])
+    elif order != "C":
+        tracing.refuse(f"numpy.ravel is given order={order!r}")
+    return structure.reshaped(symbol, ravelled(symbol), is_raveled=True)
 
 
 def _transpose(tracing: Tracing, a: Any, axes: Any = None) -> Any:

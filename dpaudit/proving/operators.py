@@ -299,9 +299,8 @@ def _itself(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
 
 
 def _square(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
-    if operands[0].dtype.kind == "b" or dtype is not None:
-        tracing.refuse("numpy.square of truth values, or with dtype=, is not followed")
-    return square(tracing, operands[0])
+    kind = resolve(np.square, (type_of(operands[0]),), dtype)[-1]
+    return square(tracing, structure.converted(operands[0], kind))
 
 
 def _reciprocal(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:

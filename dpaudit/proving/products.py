@@ -26,10 +26,11 @@ def matmul(tracing: Tracing, x1: Any, x2: Any, *, dtype: Any = None) -> Symbol:
         raise ValueError("matmul: Input operand does not have enough dimensions")
     kind = resolve(np.matmul, (type_of(one), type_of(other)), dtype)[-1]
     if kind.kind == "b":
-        tracing.refuse("numpy.matmul of truth values is not followed")
+        whole = (structure.converted(part, np.dtype(np.int64)) for part in (one, other))
+        return structure.converted(matmul(tracing, *whole), kind)
     dims = _dims_of_product(tracing, one.dims, other.dims)
     if one.ndim == other.ndim == 1 and one.index == other.index:
-        return tracing.symbol_of(sum_of(tracing, square(tracing, one)))
+        return tracing.symbol_of(sum_of(tracing, square(tracing, one), dtype=kind))
     nodes = [structure.emit_convert(tracing, part.index, kind) for part in (one, other)]
     return Symbol.of_node(tracing, tracing.node("matmul", nodes, dims, kind, {}), kind)
 

@@ -345,8 +345,10 @@ def _std(tracing: Tracing, a: Any, *given: Any, **named: Any) -> Any:
 def round_to(tracing: Tracing, a: Any, decimals: int = 0) -> Any:
     """Write a rounding to so many decimals."""
     symbol = tracing.symbol_of(a)
+    if symbol.dtype.kind == "b":
+        return structure.converted(symbol, np.dtype(np.float16))
     if symbol.dtype.kind != "f":
-        if decimals < 0 or symbol.dtype.kind == "b":
+        if decimals < 0:
             tracing.refuse("numpy.round of whole numbers to fewer digits is not followed")
         return structure.copied(symbol)
     if decimals == 0:

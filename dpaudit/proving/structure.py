@@ -303,8 +303,11 @@ def _copied(symbol: Symbol, items: tuple[Any, ...]) -> Any:
 # --- views and copies ------------------------------------------------------------------------
 
 
-def reshaped(symbol: Symbol, dims: Shape) -> Any:
-    """Return entries with other axes: a view, a copy, or neither where it is not known."""
+def reshaped(symbol: Symbol, dims: Shape, *, is_raveled: bool = False) -> Any:
+    """Return entries with other axes: a view, a copy, or neither where it is not known.
+
+    What is raveled is a view only of memory that is contiguous; so is its result.
+    """
     tracing = symbol.tracing
 
     def emit(node: int) -> int:
@@ -318,7 +321,8 @@ def reshaped(symbol: Symbol, dims: Shape) -> Any:
         return symbol.share(dims, step)
     held = symbol.value if symbol.is_public else number_entries(symbol)
     if held is not None and (symbol.is_public or symbol.cell.is_ordered):
-        if np.may_share_memory(held, held.reshape(known)):
+        is_view = held.flags.c_contiguous if is_raveled else None
+        if is_view or (is_view is None and np.may_share_memory(held, held.reshape(known))):
             return symbol.share(dims, step)
         return fresh(symbol, step.apply, emit)
     return unsure(symbol, fresh(symbol, step.apply, emit))

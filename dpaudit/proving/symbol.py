@@ -363,6 +363,11 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
 
     # --- operations --------------------------------------------------------------------------
 
+    def __pow__(self, other: Any) -> Any:
+        if self.dims and self.dtype.kind == "b" and type(other) is int and other == 2:
+            return np.square(self)  # as the operator does, other than numpy.power
+        return np.power(self, other)
+
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         return self.tracing.rules.operate(self.tracing, ufunc, method, inputs, options)
 
