@@ -29,6 +29,8 @@ def _histogram(
     if density:
         tracing.refuse("numpy counts densities of bins", "divide by a public count")
     symbol, edges = tracing.symbol_of(a), edges_of(tracing, bins, range)
+    if symbol.dtype.kind == "b":
+        symbol = structure.converted(symbol, np.dtype(np.uint8))
     if weights is not None:
         return _weighted(tracing, symbol, edges, weights), tracing.constant(edges)
     given = {"edges": edges.tolist()}

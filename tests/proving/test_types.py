@@ -82,7 +82,7 @@ np.count_nonzero(x)
 np.diff(x)
 np.round(x)
 np.argmax(x)
-np.histogram(x, bins=[-1, 0, 5])[0]
+np.histogram(x + 0, bins=[-1, 0, 5])[0]
 np.linalg.norm(x)
 np.average(x)
 x[0] + x[1]
