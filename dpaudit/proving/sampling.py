@@ -2,11 +2,11 @@ r"""Releases of Poisson samples: each record takes part by a fresh coin of a pub
 
 **Theorem.** Let a release be ``h(sum over i of m_i g_i) + noise``, where g_i depends on record i
 and on what was released before, h on that and on its argument, and the m_i are coins that show 1
-with probability q, one for each record, of which nothing else is made. Let one of two neighbours have
-one record more. Then given the other coins one centre is c, and the other is c with probability
-1 - q and else c', ``|c - c'|`` at most the distance D of the centre for fixed coins. So Gaussian
-noise of scale s has the dominating pair of a Poisson-subsampled Gaussian release with multiplier
-``s / D`` (Zhu, Dong & Wang 2022, Theorem 11), and Laplace noise of scale b costs
+with probability q, one for each record, of which nothing else is made. Let one of two neighbours
+have one record more. Then given the other coins one centre is c, and the other is c with
+probability 1 - q and else c', ``|c - c'|`` at most the distance D of the centre for fixed coins. So
+Gaussian noise of scale s has the dominating pair of a Poisson-subsampled Gaussian release with
+multiplier ``s / D`` (Zhu, Dong & Wang 2022, Theorem 11), and Laplace noise of scale b costs
 ``log(1 + q (exp(D / b) - 1))``.
 
 *Proof.* The record's coin is independent of all others, so both laws are mixtures over these with
