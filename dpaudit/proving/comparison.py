@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,9 +19,11 @@ from dpaudit.proving.draws import NotFollowed
 from dpaudit.proving.labels import Labels, Vocabulary
 from dpaudit.proving.noise import Draw, PlainState
 from dpaudit.proving.program import OtherPath, Program, evaluate
+from dpaudit.proving.steps import Steps, followed
 from dpaudit.proving.symbol import Symbol
 
 _ENOUGH, _FEWEST = 1_000_000, 4  # operations of all runs, beyond which there are fewer runs
+_FOLLOWED = 20_000  # operations of runs whose instructions are followed
 _CLOSE, _ROUNDING = 1e-9, 1e-13
 UNLIKE = "it does something else to plain data than to symbols: it asks for types, or keeps state"
 _FAILS = "it fails on plain data, where symbols went through"
@@ -114,6 +117,7 @@ class Way:
     program: Program
     decisions: tuple[bool, ...]
     output: Output
+    steps: Steps = field(default_factory=set)
 
     def draws(self) -> list[Any]:
         """Return the nodes of its draws, in order."""
@@ -151,24 +155,32 @@ class Comparison:
         runs = int(np.clip(_ENOUGH // max(longest, 1), _FEWEST, max(count, _FEWEST)))
         rng = np.random.Generator(np.random.PCG64(seed))
         for number, numbers in enumerate(datasets_of(self.layout, runs, rng)):
-            if (reason := self._differs(numbers, int(rng.integers(2**62)))) is not None:
+            is_followed = number < _FEWEST or number * longest <= _FOLLOWED
+            steps: Steps | None = set() if is_followed else None
+            reason = self._differs(numbers, int(rng.integers(2**62)), steps)
+            if reason is not None:
                 return number, reason
         return runs, None
 
-    def _differs(self, numbers: dict[str, NDArray[np.float64]], seed: int) -> str | None:
+    def _differs(
+        self, numbers: dict[str, NDArray[np.float64]], seed: int, steps: Steps | None
+    ) -> str | None:
         state = PlainState(seed)
         try:
             data = self.layout.build(numbers)
-            run = recorder.record(state, self.call, data, primitives.generator())
+            with nullcontext() if steps is None else followed(steps):
+                run = recorder.record(state, self.call, data, primitives.generator())
         except NotFollowed:
             return _OTHER_DRAWS
         if run.raised is not None:
             is_draw = isinstance(run.raised, NotFollowed)
             return _OTHER_DRAWS if is_draw else f"{_FAILS}: {run.error}"
         given = {name: one.astype(self.layout.dtypes[name]) for name, one in numbers.items()}
-        return self._held(run.value, given, state.drawn)
+        return self._held(run.value, given, state.drawn, steps or set())
 
-    def _held(self, value: Any, numbers: dict[str, Any], drawn: list[Draw]) -> str | None:
+    def _held(
+        self, value: Any, numbers: dict[str, Any], drawn: list[Draw], steps: Steps
+    ) -> str | None:
         """Return why an output is none that a path gives."""
         found = self._followed(numbers, drawn)
         if isinstance(found, str):
@@ -176,6 +188,8 @@ class Comparison:
         way, values = found
         if not _are_same_draws(way.draws(), drawn, exactly=True):
             return _OTHER_DRAWS
+        if not steps <= way.steps:
+            return UNLIKE
         plain = list[Any]()
         if not outline_plain(value, way.output.skeleton, plain):
             return "it returns something else from plain data than from symbols"

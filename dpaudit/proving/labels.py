@@ -10,7 +10,7 @@ import numpy as np
 
 from dpaudit.proving.symbol import Symbol, Tracing
 
-OTHER = -1  # what any value is that is none of those that are known, where others occur
+NONE = -2  # what no value is; -1 is any that is none of those that are known
 
 
 @dataclass(eq=False)
@@ -82,14 +82,12 @@ class Labels:
         if isinstance(value, Symbol) or np.ndim(value):
             self._refuse("compares texts with an array")
         number = self.vocabulary.number_of(value)
-        if number is None:  # as no number is: it stands for none of them
-            number = len(self.vocabulary.values)
-        return self.codes == number  # type: ignore[no-any-return]
+        return self.codes == (NONE if number is None else number)  # type: ignore[no-any-return]
 
     def is_among(self, values: Any) -> Symbol:
         """Return which are one of some values."""
         numbers = sorted({n for one in values if (n := self.vocabulary.number_of(one)) is not None})
-        found: Any = self.codes == len(self.vocabulary.values)
+        found: Any = self.codes == NONE
         for number in numbers:
             found = np.logical_or(found, self.codes == number)
         return found  # type: ignore[no-any-return]

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path as File
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ from dpaudit.proving.records import Data
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.seeding import seeded_line
 from dpaudit.proving.shadows import own_builtins
+from dpaudit.proving.steps import Steps, followed
 from dpaudit.proving.trace import Path, Trace
 from dpaudit.proving.universe import Universe
 
@@ -125,8 +127,8 @@ class _Reader:
         """Return all paths; the first is run twice, as nothing may be kept between calls."""
         with own_constructors(self.tracing, self.function), own_builtins(self.function):
             ways = [
-                Way(program, decisions, output)
-                for program, decisions, output in explore(self.tracing, self._run, most)
+                Way(program, decisions, *found)
+                for program, decisions, found in explore(self.tracing, self._run, most)
             ]
             self.tracing.start(ways[0].decisions)
             self._run()
@@ -134,20 +136,21 @@ class _Reader:
             raise NotProved.at(place_of(self.function), UNLIKE)
         return ways
 
-    def _run(self) -> Output:
-        tracing = self.tracing
+    def _run(self) -> tuple[Output, Steps]:
+        tracing, steps = self.tracing, set[tuple[CodeType, int]]()
         state = SymbolicState(tracing, self.seed, partial(seeded_line, self.function))
 
         def called(_: None, rng: Any) -> Any:
             return self.call(self.data.symbols(tracing), rng)
 
-        run = recorder.record(state, called, None, primitives.generator(recorder.GIVEN))
+        with followed(steps):
+            run = recorder.record(state, called, None, primitives.generator(recorder.GIVEN))
         self._check(run, state)
         output = Output()
         output.skeleton = outline_symbols(run.value, output, self._constant)
         self._raise_refusal()
         tracing.program.outputs = tuple(output.nodes)
-        return output
+        return output, steps
 
     def _check(self, run: recorder.Run, state: SymbolicState) -> None:
         self._raise_refusal()

@@ -124,6 +124,8 @@ class _OfClass(type):
         return hash(cls.original)
 
     def __call__(cls, *given: Any, **named: Any) -> Any:
+        if cls.original is type and len(given) == 1:
+            return OwnType.of(given[0])
         if given and _isinstance(given[0], _Symbolic):
             return _CONVERTED[cls.original](given[0])
         return cls.original(*given, **named)
@@ -148,6 +150,18 @@ class OwnBool(int, metaclass=_OfClass):
 
     original = bool
     dtype = np.dtype(bool)
+
+
+class OwnType(type, metaclass=_OfClass):
+    """``type``, which says of a symbol of what class the value is that it stands for."""
+
+    original = type
+
+    @staticmethod
+    def of(value: Any) -> Any:
+        """Return the class of a value, or the stand-in that code finds under its name."""
+        found = type(sample_of(value))
+        return _STAND_INS.get(found, found)
 
 
 def _number(value: Any) -> Symbol:
@@ -189,6 +203,9 @@ _CONVERTED: dict[type, Callable[[Any], Any]] = {
     int: _to_int,
     bool: _to_bool,
 }
+
+
+_STAND_INS: dict[type, type] = {float: OwnFloat, int: OwnInt, bool: OwnBool, type: OwnType}
 
 
 def is_instance(value: Any, kinds: Any) -> bool:
@@ -331,6 +348,7 @@ SHADOWS: dict[str, Any] = {
     "float": OwnFloat,
     "int": OwnInt,
     "bool": OwnBool,
+    "type": OwnType,
     "isinstance": is_instance,
     "hasattr": has_attribute,
     "getattr": get_attribute,

@@ -139,14 +139,6 @@ def keeps_state(x: Any, rng: Any) -> Any:
     return x.sum() * len(KEPT) + rng.laplace()
 
 
-def asks_for_the_exact_type(x: Any, rng: Any) -> Any:
-    return x.sum() * (2 if type(x) is np.ndarray else 1) + rng.laplace()
-
-
-def asks_for_the_module(x: Any, rng: Any) -> Any:
-    return x.sum() * (1 if "proving" in type(x).__module__ else 2) + rng.laplace()
-
-
 def asks_for_the_text(x: Any, rng: Any) -> Any:
     return x.sum() + rng.laplace() if "Symbol" in repr(x) else x.sum()
 
@@ -226,8 +218,47 @@ def branches_on_the_largest(x: Any, rng: Any) -> Any:
     return rng.laplace() if max(x) > 0.5 else 0.0
 
 
+RARE = 0.123456  # what no dataset that is compared holds
+
+
+def tells_a_rare_record_by_class(x: Any, rng: Any) -> Any:
+    shown = x[0] if x.__class__ is np.ndarray and x[0] == RARE else 0.0
+    return x.sum() + rng.laplace() + shown
+
+
+def tells_a_rare_record_by_type(x: Any, rng: Any) -> Any:
+    if type(x) is np.ndarray and x[0] == RARE:
+        return 1e9
+    return x.sum() + rng.laplace()
+
+
+def tells_a_rare_record_by_table(x: Any, rng: Any) -> Any:
+    known = {np.ndarray: lambda: 1e9 if x[0] == RARE else 0.0}
+    return x.sum() + rng.laplace() + known.get(x.__class__, lambda: 0.0)()
+
+
+def tells_a_rare_record_by_text(x: Any, rng: Any) -> Any:
+    shown = 1e9 if str(x.__class__)[8:13] == "numpy" and x[0] == RARE else 0.0
+    return x.sum() + rng.laplace() + shown
+
+
+def tells_a_rare_record_by_attribute(x: Any, rng: Any) -> Any:
+    shown = 0.0 if "tracing" in dir(x) else 1e9 * (x[0] == RARE)
+    return x.sum() + rng.laplace() + shown
+
+
+def tells_a_rare_record_by_error(x: Any, rng: Any) -> Any:
+    try:
+        shown = 1e9 if memoryview(x)[0] == RARE else 0.0
+    except TypeError:
+        shown = 0.0
+    return x.sum() + rng.laplace() + shown
+
+
 TRICKS = [
-    keeps_state, asks_for_the_exact_type, asks_for_the_module, asks_for_the_text, seeds_its_own,
+    tells_a_rare_record_by_class, tells_a_rare_record_by_type, tells_a_rare_record_by_table,
+    tells_a_rare_record_by_text, tells_a_rare_record_by_attribute, tells_a_rare_record_by_error,
+    keeps_state, asks_for_the_text, seeds_its_own,
     reseeds, takes_the_bits, seeds_by_records, shuffles, draws_by_records, indexes_by_records,
     returns_text, formats,
     returns_an_object, returns_a_generator, raises_on_symbols, raises_on_noise, hashes,
@@ -238,6 +269,26 @@ TRICKS = [
 @pytest.mark.parametrize("function", TRICKS, ids=lambda one: one.__name__)
 def test_tricks_are_refused(function: Callable[..., Any]) -> None:
     refusal(function)
+
+
+def asks_for_the_exact_type(x: Any, rng: Any) -> Any:
+    return x.sum() * (2 if type(x) is np.ndarray else 1) + rng.laplace()
+
+
+def asks_for_the_module(x: Any, rng: Any) -> Any:
+    return x.sum() * (1 if "proving" in type(x).__module__ else 2) + rng.laplace()
+
+
+@pytest.mark.parametrize("function", [asks_for_the_exact_type, asks_for_the_module])
+def test_who_asks_for_a_type_is_told_that_of_the_array(function: Callable[..., Any]) -> None:
+    assert "multiply" in operations(read_trace(function, ARRAY, runs=4))
+
+
+def test_a_type_is_that_of_the_array() -> None:
+    def release(x: Any, rng: Any) -> Any:
+        return (type(x) is np.ndarray) * (x[0] == RARE) + rng.laplace()
+
+    assert "equal" in operations(read_trace(release, ARRAY, runs=4))
 
 
 # --- plain Python ----------------------------------------------------------------------------
