@@ -31,6 +31,10 @@ _ANYWHERE: Any = np.float64(np.inf)
 RELEASED = of_public(-_ANYWHERE, _ANYWHERE)
 """The facts of a release, which may be any number."""
 
+_NOTHING: Any = np.float64(0.0)
+EMPTY = of_public(_NOTHING, _NOTHING, is_integer=True)
+"""The facts of an array without entries."""
+
 
 class Analysis:
     """The facts and distances of a program's values.
@@ -103,6 +107,8 @@ class Analysis:
         kind = self.kinds[node.index]
         if kind is Kind.NOISY:
             return RELEASED
+        if 0 in node.shape:
+            return EMPTY
         pattern = PATTERNS.get(node.operation)
         found = None if pattern is None else pattern(self, node)
         return self._finish(node, kind, found) if found is not None else self._recall(node, kind)

@@ -90,7 +90,9 @@ def lengths_of_rows(sizes: Any, shape: Shape, axis: int) -> Ends:
     if array.shape[axis] == 1:
         found = lengths(array, inner / array.size if array.size else 0.0)
         return np.array(found).reshape(3, 1)
-    flat = (array if axis == 0 else np.moveaxis(array, axis, 0)).reshape(array.shape[axis], -1)
+    length = array.shape[axis]
+    first = array if axis == 0 else np.moveaxis(array, axis, 0)
+    flat = first.reshape(length, first.size // length if length else 0)
     copies = inner / flat.shape[1] if flat.shape[1] else 0.0
     largest = np.maximum.reduce(flat, axis=1, initial=0.0)
     if flat.shape[1] == 1 and copies == 1.0:

@@ -217,11 +217,16 @@ def _spread_along(ends: Any, shape: Shape, axes: tuple[int, ...]) -> Any:
     return np.broadcast_to(array, target)
 
 
+def _each(array: Any, lead: int) -> Any:
+    """Return the entries along the first axes, one after the other."""
+    return array.reshape(math.prod(array.shape[:lead]), *array.shape[lead:])
+
+
 def _product_up(sizes: Any, axes: tuple[int, ...]) -> Any:
     """Return numbers above products of numbers that are not negative."""
     found = np.ones(())
     array = np.moveaxis(sizes, axes, range(len(axes)))
-    for one in array.reshape(-1, *array.shape[len(axes) :]):
+    for one in _each(array, len(axes)):
         found = multiply_up(found, one)
     return found
 
@@ -229,7 +234,7 @@ def _product_up(sizes: Any, axes: tuple[int, ...]) -> Any:
 def _product_down(sizes: Any, axes: tuple[int, ...]) -> Any:
     found = np.ones(())
     array = np.moveaxis(sizes, axes, range(len(axes)))
-    for one in array.reshape(-1, *array.shape[len(axes) :]):
+    for one in _each(array, len(axes)):
         found = np.maximum(down(found * one), 0.0)
     return found
 
