@@ -25,6 +25,7 @@ from dpaudit.proving import (
     structure,
     subsets,
 )
+from dpaudit.proving.opaque import call_opaquely, can_call
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.symbol import Symbol, Tracing
 from dpaudit.proving.writing import write
@@ -141,6 +142,8 @@ def call(tracing: Tracing, function: Any, args: Any, named: Any) -> Any:
         return operators.wrapped(tracing, function(*plainly(args), **plainly(named)))
     if (rule := _OTHERS.get(function)) is not None:
         return _apply(tracing, function, rule, args, named)
+    if can_call(function, (args, named)):
+        return call_opaquely(tracing, function, args, named)
     tracing.refuse(f"numpy.{_name_of(function)} of what records or noise decide is not followed")
 
 

@@ -23,6 +23,9 @@ length in a shape is None, and no operation may ask for it.
   ``axes``, ``concatenate`` along ``axis``.
 * ``within``: the value, which has to lie between ``low`` and ``high``: a rule that cannot show it
   knows nothing. Where it does not lie there, the program is not what the function does.
+* ``call``: a ``part`` of what a ``function`` of `dpaudit.proving.calls` gives, or all for None. Of
+  its arguments ``given`` and ``named``, operands have their places. No rule bounds it: it is for
+  what is public.
 * ``bin_counts``: how many of the numbers lie in each bin between ``edges``, as numpy counts them.
 * ``decide``: the ``outcome`` of a condition on public noise, by which this path goes on.
 
@@ -41,6 +44,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
+from dpaudit.proving.calls import apply_call
 
 Shape = tuple[int | None, ...]
 
@@ -253,6 +258,7 @@ EVALUATORS: dict[str, Callable[..., Any]] = {
     "quantile": _quantile,
     "take": _take,
     "within": _within,
+    "call": apply_call,
     "assign": _assign,
     "reshape": lambda value, shape: value.reshape(_sized(shape, value.size)),
     "transpose": lambda value, axes: np.transpose(value, axes),
