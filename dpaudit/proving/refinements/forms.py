@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import wraps
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -54,11 +55,21 @@ def find_form(analysis: Knowledge, index: int) -> Any:
 def _describe(analysis: Knowledge, node: Node, numbers: dict[int, int]) -> Any:
     facts = analysis.facts(node.index)
     if node.operation == "constant":
-        value = np.asarray(node.parameters["value"])
-        return value.dtype.str, value.shape, value.tobytes()
+        return _freeze(np.asarray(node.parameters["value"]))
     is_private = analysis.kinds[node.index] is Kind.PRIVATE
     known = node.operation, node.shape, node.dtype, facts.refusal is None, is_private
     if not is_private:
         ends = (np.asarray(end).tobytes() for end in (facts.low, facts.high))
         return *known, facts.distance, *ends
-    return *known, tuple(numbers[one] for one in node.operands), repr(node.parameters)
+    return *known, tuple(numbers[one] for one in node.operands), _freeze(node.parameters)
+
+
+def _freeze(value: Any) -> Any:
+    """Return a parameter as what can be compared, whole."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tobytes()
+    if isinstance(value, Mapping):
+        return tuple((name, _freeze(one)) for name, one in value.items())
+    if isinstance(value, list | tuple | range):
+        return tuple(map(_freeze, value))
+    return type(value), value

@@ -237,7 +237,9 @@ class Ranges:
 
 def _times(coefficient: Any, end: float) -> float:
     """Return a product within two roundings; infinite ends stay so."""
-    return float(coefficient) * end if math.isfinite(end) else math.copysign(end, coefficient * end)
+    if math.isfinite(end):
+        return float(coefficient) * end
+    return end if coefficient > 0 else -end
 
 
 def _maximize(table: Table, polynomial: Polynomial, leaves: list[int]) -> float:
