@@ -361,6 +361,8 @@ def _matmul(reading: Summation, _node: Node, operands: list[Symbols]) -> Symbols
     one, other = operands
     if max(one.entries.ndim, other.entries.ndim) > 2 or 0 in (one.entries.ndim, other.entries.ndim):
         raise Unread
+    if not one.entries.size or not other.entries.size:
+        raise Unread
     left = one.entries.reshape(-1, one.entries.shape[-1])
     right = other.entries.reshape(other.entries.shape[0], -1)
     left_contracts, right_contracts = one.axis == one.entries.ndim - 1, other.axis == 0

@@ -13,6 +13,7 @@ from dpaudit.proving.universe import Universe
 from .choices import Stream
 from .releases import grow_releases
 from .replays import Release, are_normal, search_losses
+from .search import CHEAP, Effort
 from .universes import make_universe
 
 SLACK = 1e-6  # of losses, whose draws are moved in doubles
@@ -47,17 +48,18 @@ def make_releases(seed: int) -> tuple[Universe, Program, tuple[Release, ...]]:
     return universe, *grow_releases(choices, universe, law=LAWS[choices.below(2)])
 
 
-def attack_releases(seed: int, rounds: int = 3) -> Cost:
+def attack_releases(seed: int, effort: Effort = CHEAP) -> Cost:
     """Return what the program of a seed is proved to cost, and what was seen."""
     universe, program, releases = make_releases(seed)
     if not releases:
         return Cost()
     try:
-        bound = bound_trace(Trace(universe, (Path(program),)))
+        with effort.spend():
+            bound = bound_trace(Trace(universe, (Path(program),)))
     except NotProved:
         return Cost()
     try:
-        found = search_losses(program, universe, releases, seed, rounds=rounds)
+        found = search_losses(program, universe, releases, seed, rounds=effort.rounds)
     except (ValueError, IndexError):  # nothing to choose from
         return Cost()
     return compare_cost(program, bound, *found)

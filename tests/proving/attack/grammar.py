@@ -19,6 +19,7 @@ from dpaudit.proving.program import EVALUATORS, OtherPath, Program, Shape
 from dpaudit.proving.universe import Universe
 
 from .choices import Choices, Drawn
+from .silence import silence_numpy
 from .universes import make_universe
 
 UNKNOWN = 11
@@ -92,8 +93,7 @@ class Growth:
         """Append an operation and return its number; raise `Unfit` where numpy would fail."""
         values = [self.samples[one] for one in operands]
         try:
-            with np.errstate(all="ignore"):
-                value = EVALUATORS[operation](*values, **self._sized(given))
+            value = EVALUATORS[operation](*values, **self._sized(given))
         except (ValueError, TypeError, IndexError, np.exceptions.AxisError) as error:
             raise Unfit from error
         return self._append(operation, operands, value, **given)
@@ -202,8 +202,7 @@ def _in_order(growth: Growth) -> None:
     if not ndim:
         raise Unfit
     name = growth.choices.one_of(("sort", "cumsum"))
-    axis = None if growth.choices.happens(15) else growth.choices.between(-ndim, ndim - 1)
-    growth.add(name, node, axis=axis)
+    growth.add(name, node, axis=growth.choices.between(-ndim, ndim - 1))
 
 
 def _where(growth: Growth) -> None:
@@ -370,6 +369,7 @@ SINGLE: tuple[tuple[int, Callable[[Growth], object]], ...] = (
 )
 
 
+@silence_numpy()
 def grow(choices: Choices, universe: Universe, most: int = 25) -> Program:
     """Return a program of 3 to so many operations, its last node for an output."""
     from .phrases import PHRASES  # which are made of what is here

@@ -316,7 +316,7 @@ def _measure_standing(
     rows: Rows, one: NDArray[Any], other: NDArray[Any], pairs: Pairs
 ) -> Iterator[Claim]:
     """Yield whether rows move that none of the records that differ stands in."""
-    if len(other) != len(pairs) or len(one) != len(pairs):
+    if len(other) != len(pairs) or len(one) != len(pairs) or not pairs.differs.size:
         return
     differs = pairs.differs
     if rows.records is not None:

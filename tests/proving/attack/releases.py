@@ -11,11 +11,13 @@ from .choices import Choices
 from .grammar import SINGLE, UNKNOWN, Growth, Unfit, weigh
 from .phrases import PHRASES
 from .replays import Release
+from .silence import silence_numpy
 
 SCALES = (1.0, 2.0, 0.5, 5.0)
 _MOST_NOISY = 12  # entries of one release
 
 
+@silence_numpy()
 def grow_releases(
     choices: Choices, universe: Universe, *, law: str
 ) -> tuple[Program, tuple[Release, ...]]:

@@ -8,7 +8,6 @@ be below. Where no draws give the same releases, the two datasets are told apart
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +19,7 @@ from dpaudit.proving.program import Node, Program
 from dpaudit.proving.universe import Universe
 
 from .pairs import Data, Neighbours, Pairs, constants_of
+from .silence import silence_numpy
 from .stacked import evaluate_stacked
 
 _SLACK = 1e-7  # of draws that are to be alike, relative
@@ -212,8 +212,7 @@ def search_losses(
     replay, epsilon, mu = Replay(program, releases, rng), 0.0, 0.0
     records = universe.records if universe.records is not None else int(rng.integers(1, 6))
     pairs = neighbours.make(width, records)
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with silence_numpy():
         for _ in range(rounds):
             for way in (pairs, turn(pairs)):
                 losses = replay.measure(way)

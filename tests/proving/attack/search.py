@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 from unittest import mock
@@ -28,6 +28,7 @@ from .judge import (
     measure_movement,
 )
 from .pairs import Neighbours, Pairs, constants_of
+from .silence import silence_numpy
 from .stacked import evaluate_stacked
 
 MakesProver = Callable[[Program, Universe, tuple[Kind, ...]], Prover]
@@ -57,6 +58,12 @@ class Effort:
     refined: int = 1
     boxes: int = 40
     levels: int = 3
+
+    @contextmanager
+    def spend(self) -> Iterator[None]:
+        """Enclose ranges as roughly inside the block."""
+        with mock.patch.multiple(ranges, MOST_BOXES=self.boxes, MOST_LEVELS=self.levels):
+            yield
 
 
 CHEAP = Effort()
@@ -129,12 +136,7 @@ class Attack:
     def run(self, effort: Effort = CHEAP) -> Outcome:
         """Return what came of it."""
         self._choose_refined(effort)
-        with (
-            warnings.catch_warnings(),
-            np.errstate(all="ignore"),
-            mock.patch.multiple(ranges, MOST_BOXES=effort.boxes, MOST_LEVELS=effort.levels),
-        ):
-            warnings.simplefilter("ignore")
+        with silence_numpy(), effort.spend():
             self._count()
             for _ in range(1 if self.universe.records is not None else 2):
                 self._climb(effort)

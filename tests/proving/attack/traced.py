@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +22,7 @@ from .costs import compare_cost
 from .pairs import Data, Neighbours, constants_of
 from .replays import additive_releases, search_losses
 from .search import CHEAP, Attack, Effort, MakesProver, Outcome
+from .silence import silence_numpy
 from .sources import Source, as_seen, load_source, write_source
 
 RUNS = 12  # of the reader's own comparison: the attack has its own
@@ -105,8 +105,7 @@ def attack_function(
     source = write_source(Stream(seed))
     read = Read(source)
     function = load_source(source, f"attacked_{seed}.py")
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with silence_numpy(), effort.spend():
         try:
             trace = read_trace(function, source.domain, source.relation, runs=runs)
         except NotProved:

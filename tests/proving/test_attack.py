@@ -1,0 +1,130 @@
+"""The prover under attack: nothing that it proves is beaten, and whatever is wrong is found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from .attack import costs, planted
+from .attack.__main__ import main
+from .attack.campaign import Journal, Tally, attack_seed, make_analysis, run_campaign
+from .attack.search import CHEAP, FULL, Attack, Outcome
+from .attack.traced import attack_function
+
+QUICK = replace(CHEAP, refined=0)
+
+
+def attack_all(first, end, effort):
+    """Return the tally of a range of seeds."""
+    tally = Tally()
+    for seed in range(first, end):
+        tally.add(seed, attack_seed(seed, effort))
+    return tally
+
+
+# --- nothing is beaten
+
+
+def test_no_claim_about_a_program_is_beaten():
+    tally = attack_all(0, 300, QUICK)
+    assert tally.breaks == {}
+    assert tally.crashes == {}
+    assert tally.counts["with a proof"] > 200
+    assert tally.counts["tight nodes"] > 1000
+
+
+def test_no_refined_claim_about_a_program_is_beaten():
+    tally = attack_all(1000, 1030, CHEAP)
+    assert tally.breaks == {}
+    assert tally.crashes == {}
+
+
+def test_no_cost_of_releases_is_beaten():
+    found = [costs.attack_releases(seed) for seed in range(25)]
+    assert [seed for seed, one in enumerate(found) if one.is_beaten] == []
+    proved = [one for one in found if one.proved]
+    assert len(proved) > 8
+    assert sum(one.found > 0.999 * one.proved for one in proved) > 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, 10_000, 500))
+def test_no_claim_about_many_programs_is_beaten(first):
+    tally = attack_all(first, first + 500, FULL)
+    assert tally.breaks == {}
+    assert tally.crashes == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, 3000, 300))
+def test_no_cost_of_many_releases_is_beaten(first):
+    seeds = range(first, first + 300)
+    assert [seed for seed in seeds if costs.attack_releases(seed, FULL).is_beaten] == []
+
+
+def attack_functions(seeds):
+    reads = [attack_function(seed, make_analysis) for seed in seeds]
+    assert [fault for one in reads for fault in one.faults] == []
+    assert [str(broken) for one in reads for broken in one.outcome.breaks] == []
+    return reads
+
+
+def test_no_proof_of_a_function_is_beaten():
+    reads = attack_functions(range(10))
+    assert sum(one.stage == "proved" for one in reads) >= 2
+    assert sum(one.stage == "refused" for one in reads) >= 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, 2000, 100))
+def test_no_proof_of_many_functions_is_beaten(first):
+    attack_functions(range(first, first + 100))
+
+
+# --- what is wrong is found
+
+
+@pytest.mark.parametrize("name", sorted(planted.PLANTED))
+def test_a_wrong_rule_is_found_within_few_programs(name):
+    with planted.PLANTED[name]():
+        assert any(attack_seed(seed, QUICK).breaks for seed in range(2000))
+
+
+@pytest.mark.parametrize("name", sorted(planted.PLANTED_COSTS))
+def test_a_wrong_cost_is_found_within_few_programs(name):
+    with planted.PLANTED_COSTS[name]():
+        assert any(costs.attack_releases(seed).is_beaten for seed in range(500))
+
+
+# --- the campaign
+
+
+def test_what_a_journal_holds_is_not_done_again(tmp_path):
+    journal, attacked = Journal(tmp_path / "attack.jsonl", "core"), []
+
+    def attack(seed):
+        attacked.append(seed)
+        return Outcome(proved=1)
+
+    for _ in range(2):
+        *_, (stop, tally) = run_campaign(0, 1500, journal, attack)
+    assert attacked == list(range(1500))
+    assert (stop, tally.counts["programs"], tally.counts["proved nodes"]) == (1500, 1500, 1500)
+    *_, (_, other) = run_campaign(0, 10, Journal(journal.path, "other"), attack)
+    assert other.counts["programs"] == 10
+
+
+def test_the_command_says_what_is_beaten(capsys, monkeypatch):
+    assert main(["--seeds", "0:3"]) == 0
+    with planted.PLANTED["half a sum"]():
+        assert main(["--seeds", "0:3", "--show"]) == 1
+    assert "sum" in capsys.readouterr().out
+
+
+def test_a_prover_that_fails_is_told(monkeypatch):
+    def fail(*_):
+        raise RuntimeError("lost")
+
+    monkeypatch.setattr(Attack, "run", fail)
+    assert attack_seed(0).crash.startswith("RuntimeError: lost (test_attack.py:")
