@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.proving.facts import Facts
+from dpaudit.proving.facts import Facts, of_public
 from dpaudit.proving.program import Node
 from dpaudit.proving.rules.contract import Knowledge
 from dpaudit.proving.rules.matrices import is_gram
@@ -39,7 +39,9 @@ def key_of(knowledge: Knowledge, node: Node, kind: Kind) -> Key | None:
         return _key_of_constant(node)
     if node.operation == "draw":
         return (node.operation, node.parameters.get("law"), node.shape, node.dtype, kind)
-    if node.operation in _UNSEEN:
+    if node.operation in _UNSEEN or any(
+        isinstance(one, np.ndarray) for one in node.parameters.values()
+    ):
         return None
     nodes = knowledge.program.nodes
     operands = tuple((id(knowledge.facts(one)), nodes[one].shape) for one in node.operands)
@@ -62,7 +64,8 @@ def share_public(memory: dict[Any, Facts], facts: Facts) -> Facts:
         return facts
     ends = np.asarray(facts.low), np.asarray(facts.high)
     key = tuple((end.shape, end.tobytes()) for end in ends)
-    return memory.setdefault(("public", facts.is_integer, facts.rows is None, key), facts)
+    public = of_public(facts.low, facts.high, is_integer=facts.is_integer)
+    return memory.setdefault(("public", facts.is_integer, key), public)
 
 
 def _key_of_constant(node: Node) -> Key | None:

@@ -192,8 +192,9 @@ def _length_itself(knowledge: Knowledge, node: Node) -> Length | None:
         return Length(total.operands[0], (0,), 2, 1.0, is_alone) if is_square else None
     if total.operation != "sum":
         return None
-    vector = _base_of_square(knowledge, nodes[total.operands[0]])
-    if vector is None:
+    squares = nodes[total.operands[0]]
+    vector = _base_of_square(knowledge, squares)
+    if vector is None or nodes[vector].shape != squares.shape:
         return None
     axes = axes_of(total.parameters["axis"], len(nodes[vector].shape))
     return Length(vector, axes, 2, 1.0, is_alone)

@@ -280,7 +280,8 @@ def _join_rows(
     """Return the rows of values side by side, and whether rows got longer rather than more."""
     moving = [one for one in pieces if not is_fixed(one)]
     if all(one.rows is not None and one.rows.axis != axis for one in moving):
-        return join(pieces, target), True
+        rows = join(pieces, target)
+        return rows, rows is not None
     return _append_rows(pieces, [shape[axis] for shape in shapes], axis), False
 
 
