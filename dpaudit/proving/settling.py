@@ -86,7 +86,10 @@ def lengths_of_rows(sizes: Any, shape: Shape, axis: int) -> Ends:
     Rows that are alike are one: ``(3, 1)``.
     """
     array = spread(sizes, len(shape))
-    inner = math.prod([one or 0 for at, one in enumerate(shape) if at != axis])
+    others = [one for at, one in enumerate(shape) if at != axis]
+    if None in others:
+        return _lengths_of_any_number(array, axis)
+    inner = math.prod([one or 0 for one in others])
     if array.shape[axis] == 1:
         found = lengths(array, inner / array.size if array.size else 0.0)
         return np.array(found).reshape(3, 1)
@@ -99,6 +102,14 @@ def lengths_of_rows(sizes: Any, shape: Shape, axis: int) -> Ends:
         return np.stack([largest] * 3)
     l1 = sum_up(flat, axis=1, copies=copies)
     return np.stack([l1, _root_of_squares(flat, l1, 1, copies), largest])
+
+
+def _lengths_of_any_number(array: Ends, axis: int) -> Ends:
+    """Return the lengths of rows of as many entries as there are records: bounded if they are 0."""
+    others = tuple(at for at in range(array.ndim) if at != axis)
+    largest = np.maximum.reduce(array, axis=others, initial=0.0)
+    length = np.where(largest > 0, math.inf, 0.0)
+    return np.stack([length, length, largest])
 
 
 def bounds_of_norms(facts: Facts, is_apart: bool) -> Ends:
