@@ -351,6 +351,8 @@ def _options(given: Arguments, options: Any) -> tuple[int, Callable[[Any], Any]]
     """Return how many options there are, and what makes one of its number."""
     if isinstance(options, int | np.integer):
         return int(options), _itself
+    if isinstance(options, Symbol) and options.is_public:
+        options = options.plain("").copy()
     if isinstance(options, Symbol) or holds_symbol(options):
         raise NotFollowed(
             f"{given.title} chooses among what records or noise decide", "choose a public position"

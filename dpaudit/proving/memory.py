@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from numpy.typing import NDArray
+
+from dpaudit.freezing import tracked
 
 
 @dataclass(eq=False)
@@ -48,7 +50,10 @@ class Step:
         To an array of plain numbers: a view of it.
     emit
         To a node, whose operations are written: returns the node of the view.
+    place
+        The line that takes the view.
     """
 
     apply: Callable[[Any], Any]
     emit: Callable[[int], int]
+    place: str = field(default_factory=tracked.place)

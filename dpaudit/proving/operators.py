@@ -239,6 +239,18 @@ def square(tracing: Tracing, symbol: Symbol) -> Symbol:
     return emit(tracing, "power", [symbol, tracing.constant(two)], [symbol.dtype] * 2, symbol.dtype)
 
 
+def _power(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
+    """Return a power; numpy has none of whole numbers by those below 0."""
+    loop = resolve(np.power, tuple(map(type_of, operands)), dtype)
+    if loop[-1].kind in "iu":
+        exponent = operands[1].value if isinstance(operands[1], Symbol) else operands[1]
+        if exponent is None:
+            tracing.refuse("records or noise decide a whole power of whole numbers")
+        if np.any(np.less(exponent, 0)):
+            raise ValueError("Integers to negative integer powers are not allowed.")
+    return _direct("power", np.power)(tracing, operands, dtype)
+
+
 def _logical(operation: str, ufunc: Any) -> Rule:
     def rule(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
         truth = [truth_of(tracing, one) for one in operands]
@@ -347,12 +359,13 @@ _BOOL = np.dtype(np.bool_)
 _PRODUCT = _arithmetic("multiply", np.multiply, "logical_and")
 _SAME = (
     "minimum maximum remainder less less_equal equal not_equal negative sqrt exp expm1 log log1p "
-    "sin cos tan arctan tanh sign floor ceil rint trunc absolute subtract power"
+    "sin cos tan arctan tanh sign floor ceil rint trunc absolute subtract"
 ).split()
 _RULES: dict[Any, Rule] = {
     **{getattr(np, name): _direct(name, getattr(np, name)) for name in _SAME},
     np.add: _arithmetic("add", np.add, "logical_or"),
     np.multiply: _multiply,
+    np.power: _power,
     np.true_divide: _direct("divide", np.true_divide),
     np.float_power: _direct("power", np.float_power),
     np.fmin: _direct("minimum", np.fmin),

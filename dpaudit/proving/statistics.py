@@ -56,6 +56,69 @@ def _plain_ends(tracing: Tracing, ends: Any) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def _places_in_bins(tracing: Tracing, symbol: Symbol, edges: NDArray[Any]) -> tuple[Any, Any]:
+    """Return in which bin a number lies, from 0, and whether it lies in any."""
+    at = _searchsorted(tracing, edges, symbol, "right") - 1
+    inside = (symbol >= edges[0]) & (symbol <= edges[-1])
+    return apply(tracing, np.minimum, [at, len(edges) - 2]), inside
+
+
+def _histogramdd(
+    tracing: Tracing,
+    sample: Any,
+    bins: Any = 10,
+    range: Any = None,
+    density: Any = None,
+    weights: Any = None,
+) -> Any:
+    columns = _columns_of(tracing, sample)
+    if density or weights is not None:
+        tracing.refuse("numpy counts densities or weights of several columns in bins")
+    every = _edges_of_columns(tracing, bins, range, len(columns))
+    whole: Any = 0
+    inside: Any = True
+    for column, edges in zip(columns, every, strict=True):
+        at, is_inside = _places_in_bins(tracing, column, edges)
+        whole, inside = whole * (len(edges) - 1) + at, inside & is_inside
+    shape = tuple(len(one) - 1 for one in every)
+    number = int(np.prod(shape))
+    counts = _histogram(tracing, where(tracing, inside, whole, -1), np.arange(number + 1) - 0.5)
+    found = structure.converted(structure.reshaped(counts[0], shape), _DOUBLE)
+    return found, tuple(tracing.constant(one) for one in every)
+
+
+def _columns_of(tracing: Tracing, sample: Any) -> list[Any]:
+    if isinstance(sample, tuple | list):
+        return [_row(tracing, one) for one in sample]
+    symbol = tracing.symbol_of(sample)
+    width = symbol.dims[1] if symbol.ndim == 2 else None
+    if width is None:
+        tracing.refuse("numpy counts in bins what is no table of columns")
+    return [symbol[:, at] for at in np.arange(width)]
+
+
+def _edges_of_columns(tracing: Tracing, bins: Any, ends: Any, count: int) -> list[NDArray[Any]]:
+    each = bins if isinstance(bins, list | tuple) else [bins] * count
+    limits = [None] * count if ends is None else list(ends)
+    pairs = zip(each, limits, strict=True)
+    return [edges_of(tracing, one, limit) for one, limit in pairs]
+
+
+def _histogram2d(
+    tracing: Tracing,
+    x: Any,
+    y: Any,
+    bins: Any = 10,
+    range: Any = None,
+    density: Any = None,
+    weights: Any = None,
+) -> Any:
+    is_pair = isinstance(bins, list | tuple) and len(bins) == 2
+    each = bins if is_pair or isinstance(bins, int) else [bins, bins]
+    counts, edges = _histogramdd(tracing, [x, y], each, range, density, weights)
+    return (counts, *edges)
+
+
 def _weighted(tracing: Tracing, symbol: Symbol, edges: NDArray[Any], weights: Any) -> Any:
     """Return sums of weights of the numbers in each bin."""
     one, weight = (_row(tracing, part)[:, None] for part in (symbol, tracing.symbol_of(weights)))
@@ -359,6 +422,8 @@ def _broadcast_arrays(tracing: Tracing, *arrays: Any) -> Any:
 
 RULES: dict[Any, Callable[..., Any]] = {
     np.histogram: _histogram,
+    np.histogramdd: _histogramdd,
+    np.histogram2d: _histogram2d,
     np.bincount: _bincount,
     np.digitize: _digitize,
     np.searchsorted: _searchsorted,

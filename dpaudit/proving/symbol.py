@@ -14,7 +14,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
@@ -22,6 +21,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
 from dpaudit.freezing import tracked
+from dpaudit.proving.keys import FEW, digest, key_of, name_of
 from dpaudit.proving.memory import Cell, Step
 from dpaudit.proving.program import Node, Program, Shape
 from dpaudit.proving.refusals import NotProved, Refusal
@@ -30,7 +30,6 @@ FROM_DATA, FROM_DRAWS = 1, 2
 """What flows into a node, as bits."""
 _NUMBERS = "biuf"
 _FRESH = frozenset(("data", "draw", "decide", "size"))
-_FEW = 32  # entries of a constant that is looked up again
 
 
 class Rules(Protocol):
@@ -66,6 +65,10 @@ class Tracing:
         The first one, which is final.
     taints
         Of each node what flows into it: `FROM_DATA`, `FROM_DRAWS`, both or neither.
+    known
+        The nodes that there are, by what they are.
+    place
+        The line whose operations are written; empty for the one that is under way.
     """
 
     rules: Rules
@@ -73,6 +76,7 @@ class Tracing:
     refusal: Refusal | None = None
     taints: list[int] = field(default_factory=list)
     known: dict[Any, int] = field(default_factory=dict)
+    place: str = ""
 
     def add(
         self,
@@ -99,13 +103,13 @@ class Tracing:
     ) -> int:
         """Append an operation and return its number; an equal one that is there is taken again."""
         given = tuple(operands)
-        key = (operation, given, shape, dtype, _hashable(parameters))
+        key = (operation, given, shape, dtype, key_of(parameters))
         is_pure = operation not in _FRESH and key[-1] is not None
         if is_pure and (found := self.known.get(key)) is not None:
             return found
         index = len(self.program.nodes)
-        place = tracked.place()
-        node = Node(index, operation, given, parameters, shape, _name_of(dtype), place)
+        place = self.place or tracked.place()
+        node = Node(index, operation, given, parameters, shape, name_of(dtype), place)
         self.program.nodes.append(node)
         self.taints.append(self._taint_of(operation, given))
         if is_pure:
@@ -133,14 +137,13 @@ class Tracing:
 
     def constant_node(self, value: NDArray[Any]) -> int:
         """Return the node of public numbers, as they are now."""
-        key = (value.dtype, value.shape, value.tobytes()) if value.size <= _FEW else None
-        if key is not None and (found := self.known.get(key)) is not None:
-            return found
-        given = {"value": value.copy()}
-        index = self.node("constant", (), value.shape, value.dtype, given)
-        if key is not None:
-            self.known[key] = index
-        return index
+        content = value.tobytes()
+        key = (value.dtype, value.shape, content if value.size <= FEW else digest(content))
+        if (found := self.known.get(key)) is None:
+            given = {"value": value.copy()}
+            found = self.node("constant", (), value.shape, value.dtype, given)
+            self.known[key] = found
+        return found
 
     def size(self) -> Symbol:
         """Return the number of records, where it is not public."""
@@ -171,24 +174,6 @@ class Tracing:
     def position(self, symbol: Symbol) -> int:
         """Return which whole number noise has drawn on this path."""
         self.refuse("noise decides a position", "use numpy.where or a sum over all positions")
-
-
-@lru_cache(maxsize=64)
-def _name_of(dtype: np.dtype[Any]) -> str:
-    return dtype.name
-
-
-def _hashable(parameters: Mapping[str, Any]) -> Any:
-    """Return parameters as a key, or nothing where they are many."""
-    if not parameters:
-        return ()
-    found = list[Any]()
-    for name, value in parameters.items():
-        if isinstance(value, np.ndarray) or (isinstance(value, list) and len(value) > _FEW):
-            return None
-        found.append((name, repr(value)))
-    text = tuple(found)
-    return text if sum(len(one) for _, one in text) < 16 * _FEW else None
 
 
 def holds_symbol(value: Any) -> bool:
@@ -306,7 +291,12 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
         if self.cell.value is not None:
             return self.tracing.constant_node(np.asarray(self.value))
         if self.parent is not None and self.step is not None:
-            return self.step.emit(self.parent.index)
+            parent, around = self.parent.index, self.tracing.place
+            self.tracing.place = self.step.place
+            try:
+                return self.step.emit(parent)
+            finally:
+                self.tracing.place = around
         return -1 if self.cell.node is None else self.cell.node
 
     @property
@@ -401,7 +391,7 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
         tracing: Tracing = self.__dict__["tracing"]
         if (found := tracing.rules.method(self, name)) is not None:
             return found
-        if self.is_public and not hasattr(np.ndarray, name):
+        if not hasattr(np.ndarray if self.is_array else np.float64, name):
             raise AttributeError(name)
         tracing.refuse(f"asks for .{name} of what records or noise decide")
 
