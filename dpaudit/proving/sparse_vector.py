@@ -46,10 +46,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpaudit.guarantees import rounding
 from dpaudit.proving.draft import size_of
-from dpaudit.proving.forms import Form, form_of
+from dpaudit.proving.forms import Form, form_of, is_same_scale
 from dpaudit.proving.kinds import Claim, Reader
 from dpaudit.proving.monotone import direction_of
 from dpaudit.proving.noise_laws import Noise, noise_of, tails_of
@@ -69,7 +70,7 @@ class Comparison:
     Parameters
     ----------
     head
-        The node that becomes public: a comparison, or the difference itself.
+        The comparison, which becomes public.
     centre
         A node.
     outcome
@@ -277,64 +278,99 @@ class _Finder:
         if any(count > 1 for count in own.values()):
             return None
         carriers = self._carriers({atom, *own})
-        heads = {one.node.index: one for one in differences}
-        shown = self._shown(carriers, heads)
-        if shown is None or any(self.draft.node(one).operation == "draw" for one in shown):
+        shown = self._shown(carriers, differences)
+        if shown is None:
             return None
-        parts = [self._part(one, atom, shown) for one in differences]
+        parts = [self._part(one, atom, is_shown=one in shown.values()) for one in differences]
         scales = {self._scale_of(one, atom) for one in differences}
         known = [one for one in parts if one is not None]
         (scale,) = scales if len(scales) == 1 else (None,)
         if scale is None or len(known) < len(parts):
             return None
         release = Comparisons(tuple(known), scale, self._together(known))
-        public = {one.head.index for one in known}
-        hidden = frozenset(carriers - public)
+        public = {one.head.index for one in known} | shown.keys()
         atoms = np.array(sorted({atom, *own}))
-        return Claim(tuple(sorted(public)), hidden, atoms, release)
+        return Claim(tuple(sorted(public)), frozenset(carriers - public), atoms, release)
 
     def _carriers(self, atoms: set[int]) -> set[int]:
-        """Return the nodes of which some entry has one of these atoms."""
+        """Return the nodes of which some entry has one of these atoms, and noise that travels."""
         wanted = np.array(sorted(atoms))
-        return {
-            index
-            for index, form in self.forms.items()
-            if form is not None and index in self.reader.live
-            if np.isin(form.atoms(), wanted).any()
-        }
+        found = {one for one, form in self.forms.items() if self._has(form, wanted)}
+        pending = [user for one in found for user in self.users[one]]
+        while pending:
+            one = pending.pop()
+            if one in self.reader.live and one not in self.forms:
+                if self._has(self._form(one), wanted):
+                    found.add(one)
+                    pending.extend(self.users[one])
+        return found & self.reader.live
 
-    def _shown(self, carriers: set[int], heads: dict[int, _Difference]) -> set[int] | None:
-        """Return the differences that are used elsewhere too; None where something else is."""
-        shown = set()
-        whole = {one: self._operand_with_all_noise(d) for one, d in heads.items()}
+    def _has(self, form: Form | None, atoms: NDArray[np.int64]) -> bool:
+        return form is not None and bool(np.isin(form.atoms(), atoms).any())
+
+    def _shown(
+        self, carriers: set[int], differences: Sequence[_Difference]
+    ) -> dict[int, _Difference] | None:
+        """Return nodes that show what is compared; None where something else is used elsewhere."""
+        heads = {one.node.index for one in differences}
+        found = {}
         for index in carriers:
             users = [one for one in self.users[index] if one in self.reader.live]
             if index not in self.outputs and all(u in carriers or u in heads for u in users):
                 continue
-            if index not in whole.values():
+            whole = next((one for one in differences if self._shows(index, one)), None)
+            if whole is None:
                 return None
-            shown.add(index)
-        return shown
+            found[index] = whole
+        return found
 
-    def _operand_with_all_noise(self, difference: _Difference) -> int | None:
-        """Return the side of a comparison that has both atoms, if the other one has none."""
-        noisy = [one for one in difference.node.operands if self.forms.get(one) is not None]
-        return noisy[0] if len(noisy) == 1 and len(difference.form.terms) == 2 else None
+    def _shows(self, index: int, difference: _Difference) -> bool:
+        """Return whether a node is a difference, or its negative, but for public numbers."""
+        form = self.forms[index]
+        if form is None or len(form.terms) != 2 or size_of(self.draft.shape(index)) != 1:
+            return False
+        signs = set()
+        ours = {int(one.atoms.reshape(-1)[0]): one for one in form.terms}
+        for atom, term in zip(difference.atoms(), difference.form.terms, strict=True):
+            if atom not in ours or not is_same_scale(self.draft, ours[atom], term):
+                return False
+            signs.add(ours[atom].is_negative != term.is_negative)
+        if len(signs) != 1 or form.centre is None or difference.form.centre is None:
+            return False
+        sign = -1 if signs.pop() else 1
+        theirs = self._linear(difference.form.centre)
+        return self._linear(form.centre) == {k: sign * one for k, one in theirs.items()}
 
-    def _part(self, difference: _Difference, atom: int, shown: set[int]) -> Comparison | None:
+    def _linear(self, index: int) -> dict[int, int]:
+        """Return a number as a sum of nodes, each so many times, but for public numbers."""
+        found, pending = Counter[int](), [(index, 1)]
+        while pending:
+            at, times = pending.pop()
+            node = self.draft.node(at)
+            if self.draft.value(at) is not None:
+                continue
+            if node.operation in ("add", "subtract"):
+                second = times if node.operation == "add" else -times
+                pending += [(node.operands[0], times), (node.operands[1], second)]
+            elif node.operation == "negative":
+                pending.append((node.operands[0], -times))
+            elif node.operation in ("reshape", "broadcast") and size_of(node.shape) == 1:
+                pending.append((node.operands[0], times))
+            else:
+                found[at] += times
+        return {one: times for one, times in found.items() if times}
+
+    def _part(self, difference: _Difference, atom: int, *, is_shown: bool) -> Comparison | None:
         signs = self._signs(difference)
         if signs is None or difference.form.centre is None:
             return None
-        whole = self._operand_with_all_noise(difference)
-        is_shown = whole is not None and whole in shown
         rate = math.inf
         for n, one in enumerate(difference.atoms()):
             if one != atom:
                 rate = self._rate(difference, n, is_shown=is_shown)
-        head = self.draft.node(whole) if is_shown and whole is not None else difference.node
         threshold = signs[difference.atoms().index(atom)]
         centre = difference.form.centre
-        return Comparison(head, centre, difference.outcome, threshold, rate, is_shown)
+        return Comparison(difference.node, centre, difference.outcome, threshold, rate, is_shown)
 
     def _signs(self, difference: _Difference) -> list[int] | None:
         noises = [self._noise(difference, n) for n in range(len(difference.form.terms))]
