@@ -22,7 +22,6 @@ from dpaudit.guarantees.kinds import (
     ZeroConcentratedDP,
 )
 from dpaudit.proving import drawings
-from dpaudit.proving.analysis import Analysis
 from dpaudit.proving.coin_paths import join_coin_paths
 from dpaudit.proving.composition import PathCost, Stacks, add_up
 from dpaudit.proving.inverse_cdf import with_plain_laws
@@ -33,6 +32,7 @@ from dpaudit.proving.releases import AdditivePlan, Bounds, Spent
 from dpaudit.proving.responses import Response, claim_responses
 from dpaudit.proving.sampling import SampledPlan, sample_of
 from dpaudit.proving.selection import SelectionPlan
+from dpaudit.proving.shared_analysis import Memory, SharedAnalysis
 from dpaudit.proving.sparse_vector import Comparisons, claim_comparisons
 from dpaudit.proving.trace import Path, Trace
 from dpaudit.proving.universe import Universe
@@ -193,11 +193,19 @@ def bound_trace(trace: Trace) -> Bound:
 
 
 def _bound_paths(universe: Universe, paths: SequenceOf[Path]) -> Bound:
-    return Bound(universe, tuple(cost_of_path(one.program, universe) for one in paths))
+    memory = Memory()
+    return Bound(universe, tuple(cost_of_path(one.program, universe, memory) for one in paths))
 
 
-def cost_of_path(program: Program, universe: Universe) -> PathCost:
+def cost_of_path(program: Program, universe: Universe, memory: Memory | None = None) -> PathCost:
     """Return what the releases of one program cost.
+
+    Parameters
+    ----------
+    program, universe
+        What is released of which datasets.
+    memory
+        Distances that are known from other paths, and where those of this one are noted.
 
     Raises
     ------
@@ -210,7 +218,8 @@ def cost_of_path(program: Program, universe: Universe) -> PathCost:
     reading = reader.read()
     plans = [_plan(reader, one) for one in reading.releases]
     stacks = Stacks.of(reading.draft, plans)
-    bounds = Analysis(reading.draft.program, universe, tuple(reader.all_kinds()))
+    kinds = tuple(reader.all_kinds())
+    bounds = SharedAnalysis(reading.draft.program, universe, kinds, memory or Memory())
     return add_up([one.measure(bounds) for one in plans], stacks, bounds)
 
 

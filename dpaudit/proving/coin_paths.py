@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from dpaudit.proving.draft import write_parameters
 from dpaudit.proving.program import Node, Program
 from dpaudit.proving.trace import Path
 
@@ -88,8 +89,10 @@ def _is_same(one: Node, other: Node, *, but_number: bool = False) -> bool:
     if but_number:
         first.pop("number", None)
         second.pop("number", None)
-    ours = (one.operation, one.shape, one.dtype, len(one.operands), repr(first))
-    return ours == (other.operation, other.shape, other.dtype, len(other.operands), repr(second))
+    if write_parameters(first) != write_parameters(second):
+        return False
+    ours = one.operation, one.shape, one.dtype, len(one.operands)
+    return ours == (other.operation, other.shape, other.dtype, len(other.operands))
 
 
 @dataclass(eq=False)

@@ -8,7 +8,7 @@ program, after its last node, so that the same rules bound them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -141,3 +141,17 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
 def _common_length(lengths: Iterable[int | None]) -> int | None:
     longer = {one for one in lengths if one != 1}
     return longer.pop() if longer else 1
+
+
+def write_parameters(parameters: Mapping[str, Any]) -> str:
+    """Return parameters as text that differs where any of their numbers does.
+
+    Examples
+    --------
+    >>> write_parameters({"value": np.zeros(2)})
+    "[('value', [0.0, 0.0])]"
+    """
+    plain = {
+        k: one.tolist() if isinstance(one, np.ndarray) else one for k, one in parameters.items()
+    }
+    return repr(sorted(plain.items()))
