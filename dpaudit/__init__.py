@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from dpaudit.laws.mechanism import HasLaw, Mechanism, Tiltable, TiltedSample
     from dpaudit.laws.steps import GaussianProcess, GaussianSteps, Step
     from dpaudit.neighbours import Pair, Side, metric, relation
+    from dpaudit.proving.api import prove
     from dpaudit.replaying.api import replay
     from dpaudit.report.schema import Result
     from dpaudit.search.sensitivity import sensitivity
@@ -145,6 +146,7 @@ _HOME = {
     "verify": "verification.judge:verify_file",
     "view_pairs": "affine.features",
     "views": "affine.api",
+    "prove": "proving.api",
 }
 
 __all__ = [
@@ -212,6 +214,7 @@ __all__ = [
     "metric",
     "one_budget",
     "one_sample",
+    "prove",
     "proved_guarantee",
     "relation",
     "replay",

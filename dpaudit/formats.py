@@ -21,6 +21,7 @@ SCHEMAS: Mapping[str, int] = MappingProxyType(
         "accountant": 1,
         "attack": 1,
         "certificate": 1,
+        "code-proof": 1,
         "figure": 1,
         "index": 1,
         "packages": 1,

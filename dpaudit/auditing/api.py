@@ -18,6 +18,7 @@ import dpaudit.auditing.claims as claims
 import dpaudit.records as records
 from dpaudit._references import stop_here
 from dpaudit.auditing.apart import at_distances
+from dpaudit.auditing.code_proof import parts_of_case, prove_code
 from dpaudit.auditing.found_pairs import Effort, found_in, refuse_beside_domain
 from dpaudit.auditing.plan import Call, Code
 from dpaudit.auditing.release import Release, proof_of
@@ -36,6 +37,7 @@ from dpaudit.neighbours import Metric, Pair, Relation
 from dpaudit.neighbours.candidates import Candidate
 from dpaudit.neighbours.found import found_pair
 from dpaudit.neighbours.records import Bounds
+from dpaudit.proving.report import CodeProof
 from dpaudit.report.schema import Result
 from dpaudit.store.keeping import Storing, storing
 
@@ -234,12 +236,14 @@ def audit(
         reading = Reading(form, read, observe, ignore, fresh)
         if domain is not None:
             refuse_beside_domain(neighbour=neighbour, bounds=bounds)
-        made, placed = list[Candidate](), None
+        made, placed, code = list[Candidate](), None, None
         if neighbour is None:
             placed = isolated(mechanism, isolation or Isolation(), reading)
+            datasets = None if domain is None else domain_of(domain)
+            code = prove_code(placed, datasets, relation, claimed)
             pairs = found_in(
                 placed,
-                None if domain is None else domain_of(domain),
+                datasets,
                 relation,
                 dataset=dataset,
                 bounds=bounds,
@@ -257,6 +261,7 @@ def audit(
             candidates=made,
             claimed=claimed,
             proved=proof_of(release),
+            code=code,
             source="the caller of dpaudit.audit",
             data="given by the caller",
             isolation=isolation,
@@ -318,6 +323,8 @@ def own_case(
     *,
     claimed: Guarantee,
     proved: Proof | None = None,
+    code: CodeProof | None = None,
+    requires_proof: bool = False,
     name: str | None = None,
     statement: str | None = None,
     source: str = "the caller",
@@ -337,6 +344,10 @@ def own_case(
         What is run, and on what.
     claimed, proved
         The claimed guarantee, and what is proved for the release as declared.
+    code
+        What is proved of the code: it comes before a release that is declared.
+    requires_proof
+        Whether a claim that is not refuted is not enough.
     name, statement, source, data, parameters
         For the report.
     candidates
@@ -350,13 +361,15 @@ def own_case(
     """
     if not isinstance(mechanism, Placed):
         mechanism = isolated(mechanism, isolation or Isolation(), reading)
+    proofs: dict[str, Any] = {"proved": proved} | parts_of_case(code)
     case = PrivacyCase(
         mechanism=mechanism.mechanism,
         pair=pair,
         claimed=claimed,
         at_delta=claims.at_delta(claimed),
         currency=currency_of(claimed),
-        proved=proved,
+        **proofs,
+        requires_proof=requires_proof,
         view="what sample() returns",
         data=data,
         default_trials=DEFAULT_TRIALS,

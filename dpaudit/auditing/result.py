@@ -38,6 +38,7 @@ from dpaudit.report.schema import (
     Measured,
     ModelBased,
     PairSearch,
+    ProofStop,
     Proved,
     SelfCheck,
     TradeOffCurves,
@@ -155,6 +156,8 @@ def privacy_result(
         claimed=Claimed(**_privacy(case, claimed)),
         a_unit=apart.in_document(case),
         proved=_proved(case),
+        proof_stop=_proof_stop(case),
+        requires_proof=case.requires_proof,
         quantity=None if _is_epsilon(case) else _currency(case).symbol,
         measured=_measured(case, evidence, settings, lower),
         trials=evidence.trials,
@@ -305,6 +308,10 @@ def _proved(case: PrivacyCase) -> Proved | None:
     if case.currency is not None and math.isinf(value):
         return None
     return Proved(**_privacy(case, value), source=proof.source, declared=proof.declared)
+
+
+def _proof_stop(case: PrivacyCase) -> ProofStop | None:
+    return None if case.proof_stop is None else ProofStop(**asdict(case.proof_stop))
 
 
 def stated_in_claim(case: PrivacyCase, guarantee: Guarantee) -> float:

@@ -20,6 +20,7 @@ from dpaudit.cli.audit import audit
 from dpaudit.cli.browse import list_installed, schema, show, version
 from dpaudit.cli.calibrate import calibrate
 from dpaudit.cli.canary import canary
+from dpaudit.cli.prove import prove
 from dpaudit.cli.replay import replay
 from dpaudit.cli.reproduce import reproduce
 from dpaudit.cli.scan import scan
@@ -46,6 +47,7 @@ _PANELS: dict[str, dict[str, Callable[..., int | None]]] = {
         "replay": replay,
         "sensitivity": sensitivity,
         "views": views,
+        "prove": prove,
         "canary": canary,
         "verify": verify,
     },

@@ -45,11 +45,11 @@ def status(results: Sequence[Result]) -> int:
     >>> status([])
     0
     """
-    return status_of(result.verdict for result in results)
+    return status_of("withheld" if one.misses_proof else one.verdict for one in results)
 
 
 def withheld(results: Sequence[Result]) -> list[DpauditError]:
-    """Return an error for each result whose verdict is none, as a check of it failed.
+    """Return an error for each result whose verdict is none, or less than what is required.
 
     Examples
     --------
@@ -61,11 +61,13 @@ def withheld(results: Sequence[Result]) -> list[DpauditError]:
     return [
         DpauditError(f"{label(result)}: {_why(result)}")
         for result in results
-        if result.verdict == "withheld"
+        if result.verdict == "withheld" or result.misses_proof
     ]
 
 
 def _why(result: Result) -> str:
+    if result.misses_proof:
+        return f"a proof is required, and there is none: {_what_stopped(result)}"
     if contract := [check for check in result.contract if not check.passed]:
         return f"withheld, as {contract[0].statement}"
     failed = ", ".join(check.name for check in result.self_checks if not check.passed)
@@ -91,3 +93,15 @@ def counted(ended: int, missing: Sequence[str]) -> str:
     '1 of 3 ended; missing: b, c'
     """
     return f"{ended} of {ended + len(missing)} ended; missing: {', '.join(missing)}"
+
+
+def _what_stopped(result: Result) -> str:
+    """Return why nothing is proved, or that more than the claim is."""
+    from dpaudit.report.formatting import numbers, why_unproved
+
+    if (words := why_unproved(result)) is not None:
+        return words
+    if result.proved is None:
+        return "nothing is proved without a domain and a relation"
+    shown = numbers(result)
+    return f"{shown.proved} is proved, and {shown.claimed} is claimed"

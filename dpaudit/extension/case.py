@@ -45,6 +45,15 @@ class Proof:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ProofStop:
+    """Where a proof from the code stopped, why, and what would help; empty where nobody knows."""
+
+    place: str
+    reason: str
+    cure: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class AUnit:
     """What is claimed of any two datasets a unit of their distance, and the distance of a pair.
 
@@ -75,6 +84,10 @@ class PrivacyCase:
         Where epsilon is measured.
     proved
         What a theorem gives for this configuration, if one does.
+    requires_proof
+        Whether somebody asks for a proof, so that a claim that is not refuted is not enough.
+    proof_stop
+        What stopped a proof from the code, where one was tried.
     pair_ceiling
         A proved guarantee for this pair alone.
     view, data
@@ -122,6 +135,8 @@ class PrivacyCase:
     parameters: Mapping[str, Any]
     assumptions: tuple[AssumptionOutcome, ...] = ()
     proved: Proof | None = None
+    proof_stop: ProofStop | None = None
+    requires_proof: bool = False
     pair_ceiling: Proof | None = None
     notes: tuple[str, ...] = ()
     certify: Callable[[float], Certificate | None] | None = None

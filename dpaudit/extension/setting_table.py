@@ -55,16 +55,17 @@ class Door(Enum):
     REPLAY = "dpaudit replay"
     SENSITIVITY = "dpaudit sensitivity"
     VIEWS = "dpaudit views"
+    PROVE = "dpaudit prove"
 
 
 _ALL = frozenset(Door)
 _CLAIMED = _ALL - {Door.SENSITIVITY, Door.VIEWS}  # nothing is claimed of a query, or a view
-_AUDITS = _CLAIMED - {Door.STREAM, Door.REPLAY}
+_AUDITS = _CLAIMED - {Door.STREAM, Door.REPLAY, Door.PROVE}
 _OWN = _AUDITS - {Door.CLAIM}
 _RUN = _AUDITS - {Door.MARKER}  # of a run of tests these are the run's
 _CLAIMS = frozenset({Door.COMMAND, Door.CLAIM})
 _LINES = frozenset({Door.COMMAND, Door.FILE})
-_PROCESSES = frozenset({Door.COMMAND, Door.REPLAY, Door.SENSITIVITY, Door.VIEWS})
+_PROCESSES = frozenset({Door.COMMAND, Door.REPLAY, Door.SENSITIVITY, Door.VIEWS, Door.PROVE})
 
 
 @dataclass(frozen=True)
@@ -296,7 +297,7 @@ class OwnSettings:
         Group.DATA,
         "What makes them neighbours",
         "the finest that they obey",
-        doors=_OWN | {Door.REPLAY, Door.SENSITIVITY},
+        doors=_OWN | {Door.REPLAY, Door.SENSITIVITY, Door.PROVE},
     )
     bounds: Any = setting(
         None,
@@ -311,7 +312,7 @@ class OwnSettings:
         Group.DATA,
         "What datasets may be, in place of a neighbour: bounds=[0,1], records=6, columns, norm, "
         "labels, users, nodes",
-        doors=_OWN | {Door.REPLAY, Door.SENSITIVITY},
+        doors=_OWN | {Door.REPLAY, Door.SENSITIVITY, Door.PROVE},
     )
     search_calls: int | None = setting(
         None,
@@ -327,7 +328,7 @@ class OwnSettings:
         Group.MECHANISM,
         'How it is called, such as "f(data, rng)"',
         "its signature",
-        doors=_OWN | {Door.REPLAY},
+        doors=_OWN | {Door.REPLAY, Door.PROVE},
     )
     read: Any = setting(
         None,
@@ -359,19 +360,27 @@ class OwnSettings:
         doors=_OWN,
         metavar="WHAT",
     )
+    require: str | None = setting(
+        None,
+        Kind.WORD,
+        Group.CLAIM,
+        "The verdict that the claim has to have, proved; anything less ends with status 2",
+        doors=_LINES,
+        metavar="VERDICT",
+    )
     mu: float | None = setting(
         None,
         Kind.NUMBER,
         Group.CLAIM,
         "In place of epsilon: a Gaussian claim",
-        doors=_LINES,
+        doors=_LINES | {Door.PROVE},
     )
     rho: float | None = setting(
         None,
         Kind.NUMBER,
         Group.CLAIM,
         "In place of epsilon: a zCDP claim",
-        doors=_LINES,
+        doors=_LINES | {Door.PROVE},
     )
     renyi: tuple[float, float] | None = setting(
         None,

@@ -22,7 +22,7 @@ from dpaudit.execution import Executor
 from dpaudit.neighbours import Metric, Pair
 from dpaudit.neighbours.found import chosen_relation
 from dpaudit.plugin.failing import claimed, words
-from dpaudit.plugin.marker import AUDITS, merged
+from dpaudit.plugin.marker import OF_TEST, PROVED, merged
 from dpaudit.refutation import certificates_text
 from dpaudit.report.schema import Result
 from dpaudit.store.keeping import Storing, storing
@@ -146,7 +146,8 @@ class Auditor:
             # Its words say it all: who reads a test's failure need not go through our calls.
             raise error.with_traceback(None) from None
         self._note(result, kept)
-        if status_of([result.verdict]):
+        unproved = result.verdict != "proved" and self.marker.get(PROVED, False)
+        if unproved or status_of([result.verdict]):
             raise Refuted(words(result, self._place(), self._again()), pytrace=False)
         if result.verdict == "not refuted" and result.unvarying:
             warnings.warn(UNVARYING, stacklevel=3)
@@ -190,7 +191,7 @@ class Auditor:
 
     def _settings(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return what is nearest to the call: its own, else the marker's, else the command's."""
-        marked = {name: value for name, value in self.marker.items() if name != AUDITS}
+        marked = {name: value for name, value in self.marker.items() if name not in OF_TEST}
         return {**self.options, **merged(marked, options)}
 
     def _note(self, result: Result, kept: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 
-from dpaudit.report.formatting import as_certain, numbers
+from dpaudit.report.formatting import as_certain, numbers, why_unproved
 from dpaudit.report.schema import Result
 from dpaudit.text import printable
 
@@ -24,7 +24,7 @@ def words(result: Result, place: str, again: str) -> str:
     place, again
         Where the audit was asked for, and what repeats it.
     """
-    said = _leaked(result) if result.verdict == "refuted" else _withheld(result)
+    said = _SAID[result.verdict](result)
     lines = [
         *said,
         f"pair: {result.relation}; {result.pair}",
@@ -79,6 +79,14 @@ def _withheld(result: Result) -> list[str]:
         result.reason,
         *(f"{check.name}: {check.evidence}" for check in failed[:3]),
     ]
+
+
+def _unproved(result: Result) -> list[str]:
+    stop = why_unproved(result) or f"{numbers(result).proved} is what is proved"
+    return [f"not proved: {claimed(result)} is claimed, and not refuted", stop]
+
+
+_SAID = {"refuted": _leaked, "withheld": _withheld, "not refuted": _unproved}
 
 
 def _name(result: Result) -> str:

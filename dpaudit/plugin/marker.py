@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 # What goes to `dpaudit.audit` under its name.
 KNOWN = (*names_of(door=Door.MARKER), "claim")
-AUDITS = "audits"
+AUDITS, PROVED = "audits", "proved"
+OF_TEST = (AUDITS, PROVED)
 _OF_A_CLAIM = ("epsilon", "delta", "claim")
 
 
@@ -27,9 +28,9 @@ def wrong_marker(marks: Sequence[pytest.Mark]) -> str | None:
     >>> print(wrong_marker([pytest.mark.dp(epsilom=1).mark]))
     dp(epsilom=...): expected one of: epsilon, delta, trials, estimator, distinguisher, \
 until_refuted, time, relation, bounds, domain, search_calls, form, read, observe, ignore, \
-fresh, claim, audits; did you mean 'epsilon'?
+fresh, claim, audits, proved; did you mean 'epsilon'?
     """
-    known = (*KNOWN, AUDITS)
+    known = (*KNOWN, *OF_TEST)
     for mark in marks:
         if mark.args:
             return "dp(...): got a value without a name, expected one such as dp(epsilon=1)"
@@ -38,6 +39,8 @@ fresh, claim, audits; did you mean 'epsilon'?
                 return f"dp({name}=...): expected {one_of(known, name)}"
             if name == AUDITS and (type(value) is not int or value < 1):
                 return str(InvalidArgument("dp(audits=...)", value, "an integer, at least 1"))
+            if name == PROVED and type(value) is not bool:
+                return str(InvalidArgument("dp(proved=...)", value, "True or False"))
     return None
 
 

@@ -254,6 +254,14 @@ def numbers(result: Result) -> Numbers:
     )
 
 
+def why_unproved(result: Result) -> str | None:
+    """Return where a proof from the code stopped, on one line; None where none was tried."""
+    if (stop := result.proof_stop) is None:
+        return None
+    cure = f" ({one_line(stop.cure)})" if stop.cure else ""
+    return f"Not proved, because of {one_line(stop.place)}: {one_line(stop.reason)}{cure}"
+
+
 def searched(result: Result) -> bool:
     """Return whether instances were evaluated one by one, and nothing was drawn."""
     return result.measured.confidence == 1

@@ -22,6 +22,7 @@ from dpaudit.report.formatting import (
     percent,
     searched,
     setting,
+    why_unproved,
 )
 from dpaudit.report.schema import Report, Result
 from dpaudit.text import one_line, printable
@@ -186,6 +187,7 @@ def templates(*, html: bool) -> Environment:
         "fenced": fenced,
         "modelled": modelled,
         "landmarks": landmarks,
+        "why_unproved": why_unproved,
     }
     environment.filters.update(filters)
     # Not "none": in a template that is the literal, whatever a global of that name holds.

@@ -83,6 +83,14 @@ class Proved(Document):
     )
 
 
+class ProofStop(Document):
+    """Where a proof from the code stopped: the line, the reason, and what would help."""
+
+    place: str
+    reason: str
+    cure: str = ""
+
+
 class Measured(Document):
     """What the trials certify about this pair, in the unit of the claim.
 
@@ -280,6 +288,12 @@ class Result(Document):
         default=None, description="Of a claim that is stated a unit of a distance."
     )
     proved: Proved | None
+    proof_stop: ProofStop | None = Field(
+        default=None, description="What stopped a proof from the code, where one was tried."
+    )
+    requires_proof: bool = Field(
+        default=False, description="Whether a claim that is not refuted is not enough."
+    )
     measured: Measured
     trials: int
     seed: int
@@ -334,6 +348,11 @@ class Result(Document):
         if self.verdict == "refuted" and self.measured.label != "certificate":
             raise ValueError("only a certificate refutes a claim")
         return self
+
+    @property
+    def misses_proof(self) -> bool:
+        """Whether a proof is asked for, and there is none."""
+        return self.requires_proof and self.verdict == "not refuted"
 
     @property
     def certificate(self) -> Certificate | None:

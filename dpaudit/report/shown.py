@@ -6,7 +6,7 @@ import textwrap
 
 from dpaudit.notebook import own_prefix, piece, table
 from dpaudit.report.figures import three_numbers
-from dpaudit.report.formatting import NONE, Numbers, label, numbers
+from dpaudit.report.formatting import NONE, Numbers, label, numbers, why_unproved
 from dpaudit.report.latex import row_of_result
 from dpaudit.report.pictures import draw_result
 from dpaudit.report.schema import Result as Result
@@ -28,9 +28,14 @@ def as_text(result: Result) -> str:
         f"  claimed   {_stated(shown, shown.claimed, shown.claimed_delta)}",
         f"  proved    {_stated(shown, shown.proved, shown.proved_delta)} {shown.proved_of or ''}",
         f"  measured  {shown.measured} {shown.surety}",
-        *textwrap.wrap(result.reason, _WIDTH, initial_indent="  ", subsequent_indent="  "),
+        *_wrapped(result.reason),
+        *_wrapped(why_unproved(result) or ""),
     ]
     return printable("\n".join(line.rstrip() for line in lines))
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 
 @render_notebook.register
@@ -45,7 +50,8 @@ def as_html(result: Result) -> str:
     title = f"{label(result)}: {result.verdict}"
     picture = three_numbers(result, prefix=own_prefix(f"{title} {rows} {result.seed}"))
     caption = "What is claimed, what is proved, what was measured"
-    return piece(title, [result.reason], table(caption, ("", shown.unit), rows), picture)
+    said = [one for one in (result.reason, why_unproved(result)) if one is not None]
+    return piece(title, said, table(caption, ("", shown.unit), rows), picture)
 
 
 def _stated(shown: Numbers, value: str, delta: str | None) -> str:

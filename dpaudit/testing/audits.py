@@ -7,6 +7,7 @@ from typing import Any
 
 import dpaudit._validate as check
 from dpaudit.auditing.api import Sample, domain_in_call, own_case, relation_in_call
+from dpaudit.auditing.code_proof import prove_code
 from dpaudit.auditing.found_pairs import Effort, found_in, refuse_beside_domain
 from dpaudit.auditing.plan import Call, Code
 from dpaudit.auditing.run import audit_case
@@ -126,14 +127,17 @@ confidence=0.999999, seed=0, unit=...)
         raise InvalidArgument("epsilon", None, "the epsilon that is claimed: no default")
     claimed = ApproximateDP(epsilon, delta)
     alone = {"dataset": dataset, "domain": domain, "bounds": bounds, "search_calls": search_calls}
-    candidates = list[Candidate]()
+    candidates, code = list[Candidate](), None
     if domain is None and dataset is None:
         found = _given(pair, relation)
     else:
         refuse_beside_domain(pair=pair, bounds=None if domain is None else bounds)
+        placed = isolated(mechanism, Isolation())
+        datasets = None if domain is None else domain_of(domain)
+        code = prove_code(placed, datasets, relation, claimed)
         pairs = found_in(
-            isolated(mechanism, Isolation()),
-            None if domain is None else domain_of(domain),
+            placed,
+            datasets,
             relation,
             dataset=dataset,
             bounds=bounds,
@@ -157,6 +161,7 @@ confidence=0.999999, seed=0, unit=...)
         candidates=candidates,
         notes=() if found.words is None else (found.words,),
         claimed=claimed,
+        code=code,
         source="the test",
         data="given by the test",
     )

@@ -1,0 +1,56 @@
+"""What is proved of the code of a mechanism that an audit runs, for all neighbours of a domain."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from dpaudit.domains import Domain
+from dpaudit.errors import DpauditError
+from dpaudit.extension.case import Proof, ProofStop
+from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, Guarantee, ZeroConcentratedDP
+from dpaudit.laws.isolated import Placed
+from dpaudit.neighbours import Metric, Relation
+from dpaudit.proving.api import Question
+from dpaudit.proving.elsewhere import prove_mechanism
+from dpaudit.proving.refusals import Refusal
+from dpaudit.proving.report import CodeProof
+
+BY_CODE = "the code, read for all neighbours of the domain"
+_CLAIMS = (ApproximateDP, GaussianDP, ZeroConcentratedDP)
+
+
+def prove_code(
+    placed: Placed, domain: Domain | None, relation: Any, claimed: Guarantee
+) -> CodeProof | None:
+    """Return what is proved of the code of a mechanism; None where no proof is asked for.
+
+    Parameters
+    ----------
+    placed
+        The mechanism, where it runs.
+    domain, relation
+        The datasets, and which of them are neighbours. Without a domain there is nothing to prove.
+    claimed
+        The claim: proofs bound epsilon, mu and rho.
+    """
+    plain = isinstance(relation, str | Relation) and not isinstance(relation, Metric)
+    if domain is None or not plain or not isinstance(claimed, _CLAIMS):
+        return None
+    try:
+        question = Question.of(domain, relation, (None, 0.0, claimed))
+        return prove_mechanism(placed.mechanism, question)
+    except DpauditError as error:  # a proof is beside the audit: it stops none
+        return CodeProof(
+            name="", relation="", claim=claimed, refusal=Refusal("the domain", str(error))
+        )
+
+
+def parts_of_case(code: CodeProof | None) -> dict[str, Any]:
+    """Return what a case says of a proof: what is proved, or what stopped it."""
+    if code is None:
+        return {}
+    if code.guarantee is not None:
+        return {"proved": Proof(guarantee=code.guarantee, source=BY_CODE)}
+    assert code.refusal is not None
+    return {"proof_stop": ProofStop(**asdict(code.refusal))}

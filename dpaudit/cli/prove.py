@@ -1,0 +1,108 @@
+"""``dpaudit prove``: whether a claim is proved of a function, from its code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+import dpaudit.cli.completion as completion
+import dpaudit.cli.streams as streams
+from dpaudit.cli.console import STYLES, cell, console
+from dpaudit.cli.ending import ShowRecords, Traceback
+from dpaudit.cli.options import Json, folder_option, reference_of
+from dpaudit.cli.progress import waiting
+from dpaudit.cli.setting_options import takes, values_of
+from dpaudit.errors import InvalidArgument
+from dpaudit.extension.setting_table import Door, ProcessSettings, names_of, rows_of
+
+if TYPE_CHECKING:
+    from dpaudit.proving.report import CodeProof
+
+_ROWS = rows_of(door=Door.PROVE)
+
+
+@takes(_ROWS, required=("domain",))
+def prove(
+    target: Annotated[
+        str,
+        typer.Argument(
+            help="The module:function of a dataset and maybe a generator; its code runs.",
+            autocompletion=completion.targets,
+        ),
+    ],
+    out: Annotated[
+        str | None, folder_option("Write report and certificate into this directory.")
+    ] = None,
+    as_json: Json = False,
+    traceback: Traceback = False,
+    show_records: ShowRecords = False,
+    **given: Any,
+) -> int:
+    """Prove from its code that a function keeps a claim, for all neighbours of a domain.
+
+    The code runs once on values that stand for those of every dataset. What no rule follows stops
+    the proof, with its line, the reason, and what would help.
+
+    Exit status: 0 if the claim is proved, else 2: a proof that fails refutes nothing.
+    """
+    from dpaudit.files import prepare_directory
+
+    if ":" not in target:
+        raise InvalidArgument("target", target, "module:function")
+    if out is not None:
+        prepare_directory(out)
+    reference = reference_of(target)
+    found = _proof(reference, values_of(_ROWS, given))
+    written = [] if out is None else found.save(out)
+    if as_json:
+        streams.write(json.dumps(found.document(), indent=2))
+        return found.status
+    for line in _lines(found):
+        console().print(line, soft_wrap=isinstance(line, Text))
+    for path in written:
+        console().print(Text(str(path)), soft_wrap=True)
+    return found.status
+
+
+def _proof(reference: str, values: dict[str, Any]) -> CodeProof:
+    """Return what is proved of the reader's function, which runs in a process of its own."""
+    from dpaudit.auditing.claims import of_table
+    from dpaudit.cli.audit import isolation_of
+    from dpaudit.execution import importable
+    from dpaudit.proving.api import Question
+    from dpaudit.proving.elsewhere import prove_elsewhere
+
+    limits = {name: values[name] for name in names_of(ProcessSettings) if name in values}
+    claim = of_table({name: values.get(name) for name in ("mu", "rho")})
+    asked = Question.of(
+        values["domain"],
+        values.get("relation", "replace-record"),
+        (values.get("epsilon"), values.get("delta", 0.0), claim),
+        values.get("seed", 0),
+    )
+    isolation = isolation_of(ProcessSettings(**limits))
+    with waiting(f"reading {reference}"), importable(Path.cwd()):
+        return prove_elsewhere(reference, isolation, asked, values.get("form"))
+
+
+def _lines(found: CodeProof) -> Iterator[Text | Table]:
+    from dpaudit.proving.report import COLUMNS
+
+    first, *others = found.sentences()
+    yield Text(first, style=STYLES[found.verdict])
+    for line in others:
+        yield Text(line)
+    if not found.lines:
+        return
+    table = Table()
+    for column in COLUMNS:
+        table.add_column(column, overflow="fold")
+    for row in found.rows():
+        table.add_row(*map(cell, row))
+    yield table

@@ -1,0 +1,217 @@
+"""``dpaudit.prove``: whether a claim is proved of a function, from its code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import dpaudit._validate as check
+from dpaudit.domains import Domain, domain_of
+from dpaudit.domains.relations import REMOVING, relation_in
+from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.guarantees.kinds import (
+    ApproximateDP,
+    GaussianDP,
+    Guarantee,
+    PureDP,
+    ZeroConcentratedDP,
+)
+from dpaudit.laws.calling import Form, form_of
+from dpaudit.laws.mechanism import name_of
+from dpaudit.neighbours.tables import Relation
+from dpaudit.proving.bound import Bound, bound_trace
+from dpaudit.proving.reading import read_trace
+from dpaudit.proving.refusals import NotProved
+from dpaudit.proving.report import CodeProof, Numbers, delta_of, lines_of
+from dpaudit.proving.trace import Trace
+
+Function = Callable[..., Any]
+_MOST_SIZES = 32  # of datasets, each of which is read by itself
+
+
+def prove(
+    function: Function,
+    *,
+    domain: Domain | Any,
+    relation: str | Relation = "replace-record",
+    epsilon: float | None = None,
+    delta: float = 0.0,
+    claim: Guarantee | None = None,
+    form: str | None = None,
+    seed: int = 0,
+) -> CodeProof:
+    """Prove from its code that a function keeps a claim, for all neighbours of a domain.
+
+    The function runs in this process: once on values that stand for those of every dataset, and on
+    200 plain datasets, which have to give what was read. Whatever no rule follows stops the proof,
+    with its line.
+
+    Parameters
+    ----------
+    function
+        What people have: ``f(data)`` or ``f(data, rng)``, of numpy, pandas and plain Python.
+    domain
+        What datasets may be: a `dpaudit.Domain`, a dict of its arguments such as
+        ``dict(bounds=(0, 1), records=6)``, or what else `dpaudit.domains.domain_of` takes.
+    relation
+        What makes two of them neighbours.
+    epsilon, delta
+        The claim. Without one, what is proved is shown at this delta.
+    claim
+        In their place `GaussianDP` or `ZeroConcentratedDP`.
+    form
+        How the function is called, such as ``"f(data, rng)"``; by default its signature says.
+    seed
+        Of the plain runs; no bound depends on it.
+
+    Returns
+    -------
+    CodeProof
+        ``verdict`` is ``proved`` or ``withheld``; then ``refusal`` holds the line, the reason, and
+        what would help, or ``numbers`` what is proved instead.
+
+    Raises
+    ------
+    InvalidArgument
+        An argument is not what is described here.
+
+    Notes
+    -----
+    Formal guarantee: what is proved holds over the real numbers, for every pair of neighbours of
+    the domain. Rules and what is trusted are in docs/proving.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> def noisy_mean(data, rng):
+    ...     return np.clip(data, 0, 10).mean() + rng.laplace(scale=1 / len(data))
+    >>> found = prove(noisy_mean, domain=dict(bounds=(0, 100), records=50), epsilon=10)
+    >>> found.verdict, found.numbers.pure
+    ('proved', 10.0)
+    >>> found = prove(noisy_mean, domain=dict(bounds=(0, 100), records=50), epsilon=1)
+    >>> found.verdict
+    'withheld'
+    """
+    asked = Question.of(domain, relation, (epsilon, delta, claim), seed)
+    return asked.answer(function, form_of(function, form))
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is to be proved of any function.
+
+    Parameters
+    ----------
+    domain, relation
+        The datasets, and which of them are neighbours.
+    claim, delta
+        What is claimed, and the delta at which epsilon is shown.
+    seed
+        Of the plain runs.
+    """
+
+    domain: Domain
+    relation: str | Relation
+    claim: Guarantee | None
+    delta: float
+    seed: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        domain: Any,
+        relation: str | Relation,
+        claim: tuple[float | None, float, Guarantee | None],
+        seed: int = 0,
+    ) -> Question:
+        """Return the question of arguments as `prove` takes them."""
+        claimed = _claimed(*claim)
+        delta = check.delta("delta", claim[1]) if claimed is None else delta_of(claimed)
+        return cls(domain_of(domain), relation, claimed, delta, check.integer("seed", seed))
+
+    def answer(self, function: Function, form: Form, reference: str | None = None) -> CodeProof:
+        """Return what is proved of a function that is called so.
+
+        ``reference`` is where others find it, ``module:name``, for the certificate.
+        """
+        named = relation_in(self.domain, self.relation).name
+        sizes = None if named in REMOVING else self.domain.sizes
+        known: dict[str, Any] = {
+            "name": name_of(function),
+            "relation": named,
+            "records": sizes,
+            "claim": self.claim,
+        }
+        called = call_as(function, form)
+        try:
+            several = [self._bound(called, one) for one in self._domains(sizes)]
+        except NotProved as error:
+            return CodeProof(**known, refusal=error.refusal)
+        return CodeProof(**known, **_found(several, self.delta))
+
+    def _domains(self, sizes: tuple[int, int] | None) -> list[Domain]:
+        """Return the domain, or one for each number of records that datasets may have."""
+        if sizes is None or sizes[0] == sizes[1]:
+            return [self.domain]
+        if sizes[1] - sizes[0] >= _MOST_SIZES:
+            reason = f"datasets have {sizes[0]} to {sizes[1]} records"
+            raise NotProved.at("the domain", reason, "give records= one number")
+        return [replace(self.domain, records=n) for n in range(max(1, sizes[0]), sizes[1] + 1)]
+
+    def _bound(self, called: Function, domain: Domain) -> tuple[Trace, Bound]:
+        trace = read_trace(called, domain, self.relation, seed=self.seed)
+        return trace, bound_trace(trace)
+
+
+def _claimed(epsilon: float | None, delta: float, claim: Guarantee | None) -> Guarantee | None:
+    """Return what is claimed, if anything is."""
+    if claim is not None:
+        if epsilon is not None or delta != 0:
+            raise InvalidArgument("epsilon", Shown("and a claim"), "one of the two")
+        if isinstance(claim, PureDP):
+            return ApproximateDP(claim.at_epsilon, 0.0)
+        if not isinstance(claim, ApproximateDP | GaussianDP | ZeroConcentratedDP):
+            expected = "epsilon and delta, GaussianDP or ZeroConcentratedDP, which proofs bound"
+            raise InvalidArgument("claim", Shown(type(claim).__name__), expected)
+        return claim
+    return None if epsilon is None else ApproximateDP(epsilon, delta)
+
+
+def call_as(function: Function, form: Form) -> Callable[[Any, Any], Any]:
+    """Return a function of a dataset and a generator that calls another as its form says.
+
+    Raises
+    ------
+    InvalidArgument
+        It asks for a seed or for old generators, of which no noise is followed.
+    """
+    odd = [one.name for one in form.arguments if one.name in ("seed", "random_state")]
+    if odd:
+        expected = "a function that takes a numpy.random.Generator, or draws from one of its own"
+        raise InvalidArgument("function", Shown(f"one that takes {odd[0]}"), expected)
+
+    def call(data: Any, rng: Any) -> Any:
+        made = function() if form.made else function
+        called = getattr(made, form.method) if form.method else made
+        values = {"data": data, "rng": rng, "trials": 1}
+        plain = [values[one.role] for one in form.arguments if not one.by_name]
+        named = {one.name: values[one.role] for one in form.arguments if one.by_name}
+        return called(*plain, **named)
+
+    call.__wrapped__ = function  # type: ignore[attr-defined]
+    return call
+
+
+def _found(several: Sequence[tuple[Trace, Bound]], delta: float) -> dict[str, Any]:
+    """Return what holds for datasets of every size."""
+    bounds = [bound for _, bound in several]
+    epsilons = [bound.epsilon(delta) for bound in bounds]
+    worst = bounds[epsilons.index(max(epsilons))]
+    pure, mu, rho = (max(getattr(one, name) for one in bounds) for name in ("pure", "mu", "rho"))
+    return {
+        "numbers": Numbers(max(epsilons), delta, pure, mu, rho),
+        "lines": lines_of(max(worst.paths, key=lambda one: (one.epsilon, one.mu, one.rho))),
+        "paths": max(len(trace.paths) for trace, _ in several),
+        "compared": sum(trace.compared for trace, _ in several),
+    }
