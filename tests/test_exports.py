@@ -248,6 +248,7 @@ USES = {
     "proved_guarantee": lambda: (
         dpaudit.proved_guarantee(noisy(dpaudit.GaussianRelease)).epsilon(1e-5) > 0
     ),
+    "prove": lambda: dpaudit.prove(noisy_sum, domain={"bounds": (0, 1), "records": 2}).is_proved,
     "metric": lambda: dpaudit.metric("euclidean").between([0.0, 0.0], [3.0, 4.0]) == 5.0,
     "relation": lambda: dpaudit.relation("replace-label").name == "replace-label",
     "sensitivity": lambda: (

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from dpaudit.domains import Domain
-from dpaudit.errors import DpauditError
+from dpaudit.errors import DpauditError, InvalidArgument
 from dpaudit.extension.case import Proof, ProofStop
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, Guarantee, ZeroConcentratedDP
 from dpaudit.laws.isolated import Placed
@@ -20,9 +19,7 @@ BY_CODE = "the code, read for all neighbours of the domain"
 _CLAIMS = (ApproximateDP, GaussianDP, ZeroConcentratedDP)
 
 
-def prove_code(
-    placed: Placed, domain: Domain | None, relation: Any, claimed: Guarantee
-) -> CodeProof | None:
+def prove_code(placed: Placed, domain: Any, relation: Any, claimed: Guarantee) -> CodeProof | None:
     """Return what is proved of the code of a mechanism; None where no proof is asked for.
 
     Parameters
@@ -44,6 +41,19 @@ def prove_code(
         return CodeProof(
             name="", relation="", claim=claimed, refusal=Refusal("the domain", str(error))
         )
+
+
+def is_proof_required(asked: str | None) -> bool:
+    """Return whether somebody asks for a proof, by the verdict that a claim has to have.
+
+    Raises
+    ------
+    InvalidArgument
+        Another verdict is asked for.
+    """
+    if asked not in (None, "proved"):
+        raise InvalidArgument("require", asked, "proved")
+    return asked == "proved"
 
 
 def parts_of_case(code: CodeProof | None) -> dict[str, Any]:

@@ -22,7 +22,7 @@ import dpaudit.auditing.claims as claims
 from dpaudit.auditing.api import DEFAULT_TRIALS, own_case
 from dpaudit.auditing.arrays import read_array
 from dpaudit.auditing.beside import require_reachable
-from dpaudit.auditing.code_proof import prove_code
+from dpaudit.auditing.code_proof import is_proof_required, prove_code
 from dpaudit.auditing.found_pairs import Effort, found_in, refuse_beside_domain
 from dpaudit.auditing.plan import Plan
 from dpaudit.auditing.release import proof_of
@@ -42,12 +42,11 @@ from dpaudit.extension.setting_table import (
 )
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP, Guarantee
-from dpaudit.laws.isolated import Isolation, Placed, made, referred
+from dpaudit.laws.isolated import Isolation, made, referred
 from dpaudit.laws.observed import Reading
 from dpaudit.neighbours import Metric, Pair
 from dpaudit.neighbours.candidates import Candidate
 from dpaudit.neighbours.found import FoundPair, chosen_relation, found_pair
-from dpaudit.proving.report import CodeProof
 from dpaudit.records import Record, are_shown, stray
 from dpaudit.toml import read_tables
 
@@ -227,15 +226,18 @@ def prepared_mechanism(
         reading = specification.reading
         mechanism = referred(specification.mechanism, isolation, reading)
         pairs, found, plan = _looked_at(specification, settings, path, isolation, plan)
-        claimed, own = _claim(specification, settings, path), specification.own
+        claimed, own = (
+            specification.claimed(path) or ApproximateDP(settings.epsilon, settings.delta),
+            specification.own,
+        )
         case, statement = own_case(
             mechanism,
             found.pair,
             candidates=() if _is_one_pair(specification) else pairs,
             claimed=claimed,
             proved=proof_of(specification.release),
-            code=_proof(specification, mechanism, claimed),
-            requires_proof=_requires_proof(own.require),
+            code=prove_code(mechanism, own.domain, own.relation, claimed),
+            requires_proof=is_proof_required(own.require),
             name=specification.name or specification.mechanism,
             statement=specification.statement,
             source=specification.source or f"specification {path.name}",
@@ -247,25 +249,6 @@ def prepared_mechanism(
             relation_was_read=found.was_read,
         )
     return Prepared(statement, case, settings, plan, folder)
-
-
-def _requires_proof(asked: str | None) -> bool:
-    if asked not in (None, "proved"):
-        raise InvalidArgument("require", asked, "proved")
-    return asked == "proved"
-
-
-def _proof(
-    specification: MechanismAudit, mechanism: Placed, claimed: Guarantee
-) -> CodeProof | None:
-    """Return what is proved of the code, where there is a domain to prove it for."""
-    own = specification.own
-    domain = None if own.domain is None else domain_of(own.domain)
-    return prove_code(mechanism, domain, own.relation, claimed)
-
-
-def _claim(specification: MechanismAudit, settings: Settings, path: Path) -> Guarantee:
-    return specification.claimed(path) or ApproximateDP(settings.epsilon, settings.delta)
 
 
 def _looked_at(
@@ -348,7 +331,7 @@ def _found(
         bounds=own.bounds,
         effort=Effort(settings.trials or DEFAULT_TRIALS, settings.time, own.search_calls),
         seed=settings.seed,
-        claimed=_claim(specification, settings, path),
+        claimed=specification.claimed(path) or ApproximateDP(settings.epsilon, settings.delta),
     )
     again = plan.with_search(found.calls) if found.by_pace else plan
     return found.candidates, found.as_found, again

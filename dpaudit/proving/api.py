@@ -18,7 +18,6 @@ from dpaudit.guarantees.kinds import (
     ZeroConcentratedDP,
 )
 from dpaudit.laws.calling import Form, form_of
-from dpaudit.laws.mechanism import name_of
 from dpaudit.neighbours.tables import Relation
 from dpaudit.proving.bound import Bound, bound_trace
 from dpaudit.proving.reading import read_trace
@@ -128,7 +127,9 @@ class Question:
         """Return the question of arguments as `prove` takes them."""
         claimed = _claimed(*claim)
         delta = check.delta("delta", claim[1]) if claimed is None else delta_of(claimed)
-        return cls(domain_of(domain), relation, claimed, delta, check.integer("seed", seed))
+        return cls(
+            domain_of(domain), relation, claimed, delta, check.integer("seed", seed, least=0)
+        )
 
     def answer(self, function: Function, form: Form, reference: str | None = None) -> CodeProof:
         """Return what is proved of a function that is called so.
@@ -138,7 +139,7 @@ class Question:
         named = relation_in(self.domain, self.relation).name
         sizes = None if named in REMOVING else self.domain.sizes
         known: dict[str, Any] = {
-            "name": name_of(function),
+            "name": _name_of(function),
             "relation": named,
             "records": sizes,
             "claim": self.claim,
@@ -162,6 +163,10 @@ class Question:
     def _bound(self, called: Function, domain: Domain) -> tuple[Trace, Bound]:
         trace = read_trace(called, domain, self.relation, seed=self.seed)
         return trace, bound_trace(trace)
+
+
+def _name_of(function: Function) -> str:
+    return getattr(function, "__qualname__", type(function).__qualname__)
 
 
 def _claimed(epsilon: float | None, delta: float, claim: Guarantee | None) -> Guarantee | None:

@@ -25,6 +25,8 @@ from dpaudit.execution import available_cores
 from dpaudit.formats import SCHEMAS
 from dpaudit.report.counts import BinCounts, Document, Probability, ScoreCounts, WealthPath
 from dpaudit.report.law import ReadLaw
+from dpaudit.report.proofs import ProofStop as ProofStop
+from dpaudit.report.proofs import Proved as Proved
 from dpaudit.report.views import (
     draw_figure,
     render_latex,
@@ -67,28 +69,6 @@ class AUnit(Document):
     distance: str = Field(description="Its name: euclidean, manhattan, ..., or a function's.")
     claimed: float = Field(description="Epsilon, mu or rho a unit of distance.")
     apart: float = Field(description="How far the two datasets of the pair are apart.")
-
-
-class Proved(Document):
-    """What follows from a theorem for the mechanism as configured, with the theorem's source."""
-
-    epsilon: float | None = None
-    delta: Probability | None = None
-    sensitivity: float | None = None
-    value: float | None = None
-    source: str
-    declared: bool = Field(
-        default=False,
-        description="Whether it is about a release that was declared, which the code may not be.",
-    )
-
-
-class ProofStop(Document):
-    """Where a proof from the code stopped: the line, the reason, and what would help."""
-
-    place: str
-    reason: str
-    cure: str = ""
 
 
 class Measured(Document):

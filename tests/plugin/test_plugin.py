@@ -461,3 +461,31 @@ def test_a_refutation_in_a_thread_fails_the_test(pytester):
         "test_pool",
         "test_thread",
     ]
+
+
+PROOFS = """
+    import numpy as np
+    import pytest
+    from dpaudit.laws.isolated import Isolation
+
+    GIVEN = dict(epsilon=3, domain=dict(bounds=(0, 10), records=4), relation="replace-record")
+
+    def noisy_sum(data, rng):
+        return np.clip(data, 0, 1).sum() + rng.laplace(scale=1.0)
+
+    def branching(data, rng):
+        noise = rng.laplace(scale=1.0)
+        return 1.0 + noise if data[0] > 0.5 else noise
+
+    @pytest.mark.dp(proved=True, trials=200, **GIVEN)
+    @pytest.mark.parametrize("mechanism", [noisy_sum, branching])
+    def test_is_proved(dp_audit, mechanism):
+        dp_audit(mechanism, isolation=Isolation(in_process=True))
+"""
+
+
+def test_a_marker_may_require_a_proof(pytester):
+    pytester.makepyfile(test_proofs=PROOFS)
+    done = pytester.runpytest_inprocess(*OPTIONS)
+    done.assert_outcomes(passed=1, failed=1)
+    done.stdout.fnmatch_lines(["*not proved: epsilon = 3*", "*branch*"])

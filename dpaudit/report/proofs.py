@@ -1,0 +1,29 @@
+"""What is proved beside a claim, in a report, or what stopped the proof."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from dpaudit.report.counts import Document, Probability
+
+
+class Proved(Document):
+    """What follows from a theorem for the mechanism as configured, with the theorem's source."""
+
+    epsilon: float | None = None
+    delta: Probability | None = None
+    sensitivity: float | None = None
+    value: float | None = None
+    source: str
+    declared: bool = Field(
+        default=False,
+        description="Whether it is about a release that was declared, which the code may not be.",
+    )
+
+
+class ProofStop(Document):
+    """Where a proof from the code stopped: the line, the reason, and what would help."""
+
+    place: str
+    reason: str
+    cure: str = ""
