@@ -20,6 +20,7 @@ from dpaudit.guarantees.kinds import (
 from dpaudit.laws.calling import Form, form_of
 from dpaudit.neighbours.tables import Relation
 from dpaudit.proving.bound import Bound, bound_trace
+from dpaudit.proving.certificate import certify
 from dpaudit.proving.reading import read_trace
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.report import CodeProof, Numbers, delta_of, lines_of
@@ -127,9 +128,8 @@ class Question:
         """Return the question of arguments as `prove` takes them."""
         claimed = _claimed(*claim)
         delta = check.delta("delta", claim[1]) if claimed is None else delta_of(claimed)
-        return cls(
-            domain_of(domain), relation, claimed, delta, check.integer("seed", seed, least=0)
-        )
+        seed = check.integer("seed", seed, least=0)
+        return cls(domain_of(domain), relation, claimed, delta, seed)
 
     def answer(self, function: Function, form: Form, reference: str | None = None) -> CodeProof:
         """Return what is proved of a function that is called so.
@@ -149,7 +149,20 @@ class Question:
             several = [self._bound(called, one) for one in self._domains(sizes)]
         except NotProved as error:
             return CodeProof(**known, refusal=error.refusal)
-        return CodeProof(**known, **_found(several, self.delta))
+        certified = self._certified(several, reference or _reference_of(function))
+        return CodeProof(**known, **_found(several, self.delta), **certified)
+
+    def _certified(
+        self, several: Sequence[tuple[Trace, Bound]], reference: str | None
+    ) -> dict[str, Any]:
+        """Return the certificate, or why there is none."""
+        if len(several) > 1:
+            return {"uncertified": "datasets of several sizes: give records= one number"}
+        ((trace, bound),) = several
+        try:
+            return {"certificate": certify(trace, bound, self.claim, reference)}
+        except NotProved as error:
+            return {"uncertified": str(error)}
 
     def _domains(self, sizes: tuple[int, int] | None) -> list[Domain]:
         """Return the domain, or one for each number of records that datasets may have."""
@@ -163,6 +176,13 @@ class Question:
     def _bound(self, called: Function, domain: Domain) -> tuple[Trace, Bound]:
         trace = read_trace(called, domain, self.relation, seed=self.seed)
         return trace, bound_trace(trace)
+
+
+def _reference_of(function: Function) -> str | None:
+    """Return where others find a function, ``module:name``; None where they do not."""
+    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "")
+    found = module not in (None, "__main__") and name.isidentifier()
+    return f"{module}:{name}" if found else None
 
 
 def _name_of(function: Function) -> str:
