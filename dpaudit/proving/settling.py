@@ -304,7 +304,8 @@ def _settle_number(
     most = min(float(largest), width(float(low), float(high)))
     if moves.shape[1] == 1:
         least = min(*moves.ravel().tolist(), most)
-        moves = np.full((3, 1), math.floor(least) if is_integer and least < math.inf else least)
+        whole_moves = is_integer and least < math.inf
+        moves = np.full((3, 1), float(math.floor(least)) if whole_moves else least)
     else:
         each = np.minimum(np.minimum.reduce(moves, axis=0), most)
         moves = np.broadcast_to(np.floor(each) if is_integer else each, moves.shape)
