@@ -34,12 +34,14 @@ class Subset(NDArrayOperatorsMixin, tracked.Symbolic):
         All entries, also those for which it does not hold.
     mask
         The condition; its axes are the first of the values, and one axis of the subset.
+    is_shared
+        Whether other arrays have its memory, so that nothing may be written into it.
     """
 
     __array_priority__ = 4000.0
 
-    def __init__(self, values: Symbol, mask: Symbol) -> None:
-        self.values, self.mask = values, mask
+    def __init__(self, values: Symbol, mask: Symbol, *, is_shared: bool = False) -> None:
+        self.values, self.mask, self.is_shared = values, mask, is_shared
 
     @property
     def tracing(self) -> Tracing:
@@ -135,7 +137,12 @@ class Subset(NDArrayOperatorsMixin, tracked.Symbolic):
         if not isinstance(items[0], slice) or items[0] not in structure.WHOLE:
             self.refuse("takes records by their place among those that a condition chooses")
         axes = (slice(None),) * self.mask.ndim
-        return Subset(structure.copied(self.values[(*axes, *items[1:])]), self.mask)
+        self.is_shared = True
+        values = structure.copied(self.values[(*axes, *items[1:])])
+        return Subset(values, self.mask, is_shared=True)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.refuse("writes into the records that a condition chooses")
 
     def __len__(self) -> int:
         self.refuse(_HOW_MANY, "add noise to the number: numpy.sum of the condition")
@@ -215,7 +222,7 @@ def operate(subset: Subset, ufunc: Any, method: str, given: Sequence[Any], optio
     found = Subset(apply(subset.tracing, ufunc, _all_values(subset, given)), subset.mask)
     if into is None:
         return found
-    if not isinstance(into, Subset):
+    if not isinstance(into, Subset) or into.is_shared:
         subset.refuse("writes the records that a condition chooses into another array")
     into.values = structure.converted(found.values, into.dtype)
     return into
@@ -250,7 +257,10 @@ def call_method(subset: Subset, function: Any, *given: Any, **named: Any) -> Any
 def call(subset: Subset, function: Any, args: Sequence[Any], named: dict[str, Any]) -> Any:
     """Return what a function of numpy makes of a subset."""
     named = {key: one for key, one in named.items() if one is not None}
-    axis = named.get("axis", args[1] if len(args) > 1 else None)
+    if "out" in named:
+        subset.refuse("writes the records that a condition chooses into another array")
+    is_norm = function is _NORM  # whose second argument is no axis
+    axis = named.get("axis", args[1] if len(args) > 1 and not is_norm else None)
     if function in _EACH:
         given = _all_values(subset, args)
         by_name = {key: _value_of(subset, one) for key, one in named.items()}
@@ -267,11 +277,14 @@ def call(subset: Subset, function: Any, args: Sequence[Any], named: dict[str, An
 
 def _along(subset: Subset, function: Any, args: Sequence[Any], named: Any, axis: int) -> Subset:
     """Return what a function makes of each row by itself."""
-    if len(args) > 2 or named.keys() - {"axis", "ord"}:
+    others = args[1:] if function is _NORM else args[2:]
+    if (others and function is not _NORM) or named.keys() - {"axis", "ord"}:
         subset.refuse("a function of rows is given arguments that are not followed")
     at = axis % subset.ndim + subset.mask.ndim - 1
     tracing, by_name = subset.tracing, {**named, "axis": at}
-    return Subset(tracing.rules.call(tracing, function, (subset.values,), by_name), subset.mask)
+    return Subset(
+        tracing.rules.call(tracing, function, (subset.values, *others), by_name), subset.mask
+    )
 
 
 def _axes(subset: Subset, axis: Any) -> Any:
@@ -358,6 +371,7 @@ def _size(subset: Subset) -> Any:
 
 _NAMES = "sum mean max min any all"
 _EACH = frozenset((np.clip, np.round, np.around, np.where, np.nan_to_num, np.isclose, np.isin))
+_NORM = np.linalg.norm
 _ALONG = frozenset((np.sum, np.mean, np.max, np.min, np.linalg.norm, np.argmax, np.argmin))
 _REDUCED = {
     np.add: np.sum,

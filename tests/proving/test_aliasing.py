@@ -257,6 +257,29 @@ def test_no_write_where_a_view_or_copy_is_not_known():
         trace(write, M)
 
 
+def test_no_write_into_chosen_records_that_another_array_shares():
+    def write_part(m):
+        chosen = m[m[:, 0] > 0]
+        part = chosen[:, :1]
+        part += 1
+        return chosen.sum()
+
+    def write_whole(m):
+        chosen = m[m[:, 0] > 0]
+        part = chosen[:, :1]
+        chosen += 1
+        return part.sum()
+
+    def write_entries(m):
+        chosen = m[m[:, 0] > 0]
+        chosen[:, 0] = 1
+        return chosen.sum()
+
+    for function in (write_part, write_whole, write_entries):
+        with pytest.raises(NotProved, match=f"in {function.__name__}.* chooses"):
+            trace(function, M)
+
+
 def test_no_write_into_an_array_from_outside():
     outside = np.zeros(3)
 

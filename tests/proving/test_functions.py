@@ -137,6 +137,7 @@ np.broadcast_arrays(x, 1.0), np.reshape(X, (3, 5), order="F"), X.reshape(1, 15, 
 CHOSEN = """
 x[x > 0].sum(), (x[x > 0] * 2 + 1).sum(), np.clip(x[x > 0], 0, .5).sum(), np.sum(x[x > 9])
 X[X[:, 0] > 0].sum(axis=0), X[X > 0].sum(), X[X[:, 0] > 0].sum(), X[X[:, 0] > 0, 1].sum()
+np.linalg.norm(X[X[:, 0] > 0], 1, axis=1).sum(), X[X[:, 0] > 0].sum(1).sum()
 X[X[:, 0] > 0][:, 1:].sum(0), np.linalg.norm(X[X[:, 0] > 0], axis=1).sum()
 x[x > 0].max(initial=0), np.any(x[x > 0] > 1), np.all(x[x > 0] > .1), np.min(x[x > 0], initial=9)
 np.count_nonzero(x[x > 0]), x[x > 0].size, x[x > 0].shape[0], x[x > 0][x[x > 0] < 1].sum()
@@ -240,6 +241,9 @@ np.save("x", x)
 np.median(x, overwrite_input=True)
 np.arcsin(x)
 np.add(x, 1, where=x > 0)
+np.linalg.norm(X[X[:, 0] > 0], 1)
+np.clip(x[x > 0], 0, 1, out=x[x > 0])
+x[[x.argmax(), 0]]
 x[np.argmax(x):]
 """
 OF_RECORDS = """
