@@ -131,13 +131,13 @@ def _negative(draft: Draft, node: Node, forms: Sequence[Form]) -> Form:
 
 
 def _multiply(draft: Draft, node: Node, forms: Sequence[Form]) -> Form | None:
-    """Return noise times public numbers; a centre only times constants of which none is 0."""
+    """Return noise times public numbers; a centre only times one constant."""
     by_terms = [bool(one.terms) for one in forms]
     if all(by_terms) or (node.operation == "divide" and by_terms[1]):
         return None
     noisy, public = forms if by_terms[0] else reversed(forms)
     assert public.centre is not None
-    if noisy.centre is not None and not _is_far_from_zero(draft.value(public.centre)):
+    if noisy.centre is not None and not _is_one_factor(draft.value(public.centre)):
         return None
     centre = noisy.centre
     if centre is not None:
@@ -147,8 +147,12 @@ def _multiply(draft: Draft, node: Node, forms: Sequence[Form]) -> Form | None:
     return Form(centre, tuple(terms))
 
 
-def _is_far_from_zero(value: NDArray[Any] | None) -> bool:
-    return value is not None and bool(np.all(np.isfinite(value) & (value != 0)))
+def _is_one_factor(value: NDArray[Any] | None) -> bool:
+    """Return whether all numbers are one, which is not 0."""
+    if value is None or not value.size:
+        return False
+    first = value.flat[0]
+    return bool(np.isfinite(first) and first != 0 and np.all(value == first))
 
 
 def _scale(draft: Draft, node: Node, term: Term, factor: int) -> Term:

@@ -13,6 +13,7 @@ a draw of that law, times the public numbers by which it is multiplied.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 
 from dpaudit.proving.draft import Draft
 from dpaudit.proving.kinds import count_uses, live_nodes
+from dpaudit.proving.norm_noise import match_norm_noise
 from dpaudit.proving.program import Node, Program
 
 _HALF = Fraction(1, 2)
@@ -41,7 +43,7 @@ def with_plain_laws(program: Program) -> Program:
     ['exponential', None, None]
     """
     laws = {one.parameters.get("law") for one in program.nodes if one.operation == "draw"}
-    if not laws & {"uniform", "exponential"}:
+    if not laws & {"uniform", "exponential", "gamma"}:
         return program
     return _Rewriting(program).run()
 
@@ -83,6 +85,7 @@ class _Match:
     sign: float
     draw: int
     inside: frozenset[int]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
 class _Rewriting:
@@ -113,26 +116,28 @@ class _Rewriting:
         if match is None or len(product.numbers) > 8:
             return set()
         inside = product.inside | match.inside | {node.index}
-        if not self._is_closed(inside, node.index):
+        if not self._is_closed(inside, node.index, is_entrywise=not match.parameters):
+            return set()
+        if self.draft.shape(match.draw) != node.shape:
             return set()
         self._exchange(node, product, match)
         return inside
 
-    def _is_closed(self, inside: set[int], root: int) -> bool:
+    def _is_closed(self, inside: set[int], root: int, *, is_entrywise: bool) -> bool:
         """Return whether nothing else uses what is between a value and its draw, in its shape."""
         shape = self.draft.shape(root)
         for one in inside - {root}:
             users = [user for user in self.users[one] if user in self.live]
             if not set(users) <= inside or one in self.program.outputs:
                 return False
-            if self.draft.shape(one) != shape:
+            if is_entrywise and self.draft.shape(one) != shape:
                 return False
         return True
 
     def _exchange(self, node: Node, product: _Product, match: _Match) -> None:
         """Have a draw of the law in place of the one that it is made of, and a scale beside."""
         old = self.nodes[match.draw]
-        given = {"law": match.law, "number": old.parameters["number"]}
+        given = {"law": match.law, "number": old.parameters["number"], **match.parameters}
         self.nodes[match.draw] = Node(
             old.index, "draw", (), given, old.shape, "float64", node.place
         )
@@ -183,6 +188,7 @@ class _Rewriting:
             return None
         for one, other in (product.factors, product.factors[::-1]):
             found = self._laplace(one, other) or self._signed(one, other)
+            found = found or self._norm(product, one, other)
             if found is not None:
                 return found
         return None
@@ -231,6 +237,14 @@ class _Rewriting:
         if not self._is_draw(fair.base, "uniform"):
             return None
         return _Match("laplace", _size_of_sign(self.draft, sign), size, fair.inside | {sign, size})
+
+    def _norm(self, product: _Product, unit: int, radius: int) -> _Match | None:
+        """Match a direction and a radius, times one number."""
+        found = match_norm_noise(self.draft, unit, radius)
+        if found is None or any(one.size != 1 for one in product.numbers):
+            return None
+        given = {"dimension": found.dimension}
+        return _Match("exponential-norm", 1.0, found.direction, found.inside, given)
 
     def _fair_sign(self, index: int) -> _Affine | None:
         """Return the uniform draw of which two opposites tell the side of 1/2."""
@@ -318,7 +332,7 @@ def _product_of(numbers: list[NDArray[Any]], sign: float) -> NDArray[np.float64]
     plain = [one for one in numbers if not np.all(np.abs(one) == 1)]
     found = np.asarray(sign, dtype=float)
     for one in numbers:
-        found = found * one
+        found = found * (one.reshape(()) if one.size == 1 else one)
     if len(plain) + (abs(sign) != 1) <= 1:
         return np.asarray(found)
     for _ in range(2 * len(numbers)):

@@ -118,6 +118,8 @@ def _law_of(draft: Draft, atlas: Atlas, term: Term, node: Node) -> Noise:
         raise NotProved.at(node.place, "entries have noise of several laws")
     given = dict(found[0])
     law = given.pop("law")
+    if law == "exponential-norm" and (len(found) > 1 or term.atoms.size != given["dimension"]):
+        raise NotProved.at(node.place, "noise of a vector is taken apart")
     return _with_positive_scale(draft, Noise(law, term.scale, term.is_negative, given))
 
 

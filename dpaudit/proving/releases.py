@@ -31,6 +31,7 @@ import numpy as np
 from dpaudit.accounting.discrete_events import DiscreteLaplaceRelease
 from dpaudit.accounting.events import (
     ApproximateRelease,
+    ExponentialNormRelease,
     GaussianRelease,
     LaplaceRelease,
     Release,
@@ -266,6 +267,21 @@ def _discrete_gaussian(plan: AdditivePlan, distance: Distance) -> Spent:
     )
 
 
+def _exponential_norm(plan: AdditivePlan, distance: Distance) -> Spent:
+    """Return the cost of noise that falls with its Euclidean length, of one scale."""
+    noise, node = plan.release.noise, plan.release.node
+    if plan.asked != plan.release.centre or distance.l2 == math.inf:
+        return pure(node, "exponential-norm noise", math.inf)
+    assert noise.parameters is not None
+    event = ExponentialNormRelease(
+        sensitivity=distance.l2,
+        noise_rate=rounding.quotient_up(1.0, plan.unit),
+        dimension=int(noise.parameters["dimension"]),
+    )
+    epsilon = rounding.quotient_up(distance.l2, plan.unit)
+    return pure(node, "exponential-norm noise", epsilon, event)
+
+
 def _quotient(numerator: float, denominator: float) -> float:
     if numerator == math.inf:
         return numerator
@@ -282,6 +298,7 @@ _RULES: Mapping[str, Callable[[AdditivePlan, Distance], Spent]] = {
     "cauchy": _cauchy,
     "discrete-laplace": _discrete_laplace,
     "discrete-gaussian": _discrete_gaussian,
+    "exponential-norm": _exponential_norm,
 }
 
 

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpaudit.proving.bound import cost_of_path
 from dpaudit.proving.inverse_cdf import with_plain_laws
 from dpaudit.proving.kinds import Additive, Reader
 from dpaudit.proving.program import Program, evaluate
 from dpaudit.proving.refusals import NotProved
+from dpaudit.proving.universe import Part, Universe
 from tests.proving.sketches import Sketch
 
 
@@ -99,3 +101,46 @@ def test_a_program_without_uniform_draws_stays_as_it_is() -> None:
     own = Sketch()
     program: Program = own.show(own("add", own.total(), own.draw()))
     assert with_plain_laws(program) is program
+
+
+def _direction(own: Sketch, dimension: int) -> int:
+    z = own.draw("normal", (dimension,))
+    square = own("power", z, own.constant(2.0), shape=(dimension,))
+    length = own("sqrt", own("sum", square, axis=None))
+    return own("divide", z, length, shape=(dimension,))
+
+
+def _norm_noise(own: Sketch, *, order: float = 3.0) -> int:
+    unit = _direction(own, 3)
+    radius = own("multiply", own.draw("gamma", order=order), own.constant(4.0))
+    return own("multiply", unit, radius, shape=(3,))
+
+
+def _three_sums(own: Sketch) -> int:
+    return own("broadcast", own.total(), shape=(3,))
+
+
+def _cost(program: Program) -> float:
+    part = Part("", (5,), np.array(0.0), np.array(1.0))
+    return cost_of_path(program, Universe((part,), 5, "replace")).epsilon
+
+
+def test_a_direction_and_a_radius_cost_the_euclidean_distance() -> None:
+    own = Sketch()
+    noisy = own("add", _three_sums(own), _norm_noise(own), shape=(3,))
+    assert _cost(own.show(noisy)) == pytest.approx(np.sqrt(3) / 4, rel=1e-9)
+
+
+def test_a_radius_of_another_law_or_a_direction_in_parts_is_refused() -> None:
+    own = Sketch()
+    noisy = own("add", _three_sums(own), _norm_noise(own, order=2.0), shape=(3,))
+    with pytest.raises(NotProved):
+        _cost(own.show(noisy))
+    own = Sketch()
+    noise = _norm_noise(own)
+    with pytest.raises(NotProved):
+        _cost(own.show(own("add", own.total(), own.take(noise, 0))))
+    own = Sketch()
+    noisy = own("add", _three_sums(own), _norm_noise(own), shape=(3,))
+    scaled = own("multiply", noisy, own.constant([1.0, 1.0, 9.0], (3,)), shape=(3,))
+    assert _cost(own.show(noisy, scaled)) == pytest.approx(np.sqrt(3) / 4, rel=1e-9)
