@@ -19,10 +19,10 @@ from dpaudit.proving.draws import NotFollowed
 from dpaudit.proving.labels import Labels, Vocabulary
 from dpaudit.proving.noise import Draw, PlainState
 from dpaudit.proving.program import OtherPath, Program, evaluate
-from dpaudit.proving.steps import Steps, followed
+from dpaudit.proving.steps import Steps, followed, least_followed
 from dpaudit.proving.symbol import Symbol
 
-_ENOUGH, _FEWEST = 1_000_000, 4  # operations of all runs, beyond which there are fewer runs
+_ENOUGH, _FEWEST = 400_000, 3  # operations of all runs, beyond which there are fewer runs
 _FOLLOWED = 20_000  # operations of runs whose instructions are followed
 _CLOSE, _ROUNDING = 1e-9, 1e-13
 UNLIKE = "it does something else to plain data than to symbols: it asks for types, or keeps state"
@@ -117,7 +117,7 @@ class Way:
     program: Program
     decisions: tuple[bool, ...]
     output: Output
-    steps: Steps = field(default_factory=set)
+    steps: Steps = field(default_factory=Steps)
 
     def draws(self) -> list[Any]:
         """Return the nodes of its draws, in order."""
@@ -154,9 +154,10 @@ class Comparison:
         longest = max(len(way.program.nodes) for way in self.ways)
         runs = int(np.clip(_ENOUGH // max(longest, 1), _FEWEST, max(count, _FEWEST)))
         rng = np.random.Generator(np.random.PCG64(seed))
+        furthest = least_followed(way.steps for way in self.ways)
         for number, numbers in enumerate(datasets_of(self.layout, runs, rng)):
             is_followed = number < _FEWEST or number * longest <= _FOLLOWED
-            steps: Steps | None = set() if is_followed else None
+            steps = Steps(furthest) if is_followed else None
             reason = self._differs(numbers, int(rng.integers(2**62)), steps)
             if reason is not None:
                 return number, reason
@@ -176,10 +177,10 @@ class Comparison:
             is_draw = isinstance(run.raised, NotFollowed)
             return _OTHER_DRAWS if is_draw else f"{_FAILS}: {run.error}"
         given = {name: one.astype(self.layout.dtypes[name]) for name, one in numbers.items()}
-        return self._held(run.value, given, state.drawn, steps or set())
+        return self._held(run.value, given, state.drawn, steps)
 
     def _held(
-        self, value: Any, numbers: dict[str, Any], drawn: list[Draw], steps: Steps
+        self, value: Any, numbers: dict[str, Any], drawn: list[Draw], steps: Steps | None
     ) -> str | None:
         """Return why an output is none that a path gives."""
         found = self._followed(numbers, drawn)
@@ -188,15 +189,14 @@ class Comparison:
         way, values = found
         if not _are_same_draws(way.draws(), drawn, exactly=True):
             return _OTHER_DRAWS
-        if not steps <= way.steps:
+        if steps is not None and not steps.seen <= way.steps.seen:
             return UNLIKE
         plain = list[Any]()
         if not outline_plain(value, way.output.skeleton, plain):
             return "it returns something else from plain data than from symbols"
-        size = _largest(values)
         for n, (one, node) in enumerate(zip(plain, way.output.nodes, strict=True)):
             vocabulary = way.output.vocabularies.get(n)
-            if not _is_same(one, values[node], size, vocabulary):
+            if not _is_same(one, values[node], values, vocabulary):
                 return UNLIKE
         return None
 
@@ -257,7 +257,8 @@ def _largest(values: Sequence[Any]) -> float:
     return found
 
 
-def _is_same(plain: Any, value: Any, size: float, vocabulary: Vocabulary | None) -> bool:
+def _is_same(plain: Any, value: Any, values: Sequence[Any], vocabulary: Vocabulary | None) -> bool:
+    """Return whether a plain output is a node's value, within the rounding of all values."""
     if vocabulary is not None:
         plain = _codes(plain, vocabulary)
     elif not is_number(plain):
@@ -268,8 +269,10 @@ def _is_same(plain: Any, value: Any, size: float, vocabulary: Vocabulary | None)
     if one.shape != other.shape or one.dtype.kind not in "biuf":
         return False
     one, other = one.astype(float), other.astype(float)
-    close = np.isclose(one, other, rtol=_CLOSE, atol=_ROUNDING * size, equal_nan=True)
-    return bool(close.all())
+    if np.allclose(one, other, rtol=_CLOSE, atol=0.0, equal_nan=True):
+        return True
+    rounding = _ROUNDING * _largest(values)
+    return np.allclose(one, other, rtol=_CLOSE, atol=rounding, equal_nan=True)
 
 
 def _codes(plain: Any, vocabulary: Vocabulary) -> Any:

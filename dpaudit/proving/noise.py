@@ -115,11 +115,12 @@ class PlainState(recorder.State):
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
+        self.rng = self.fresh("")
         self.drawn = list[Draw]()
 
     def form(self, call: Call, location: Any, scale: Any) -> Any:
         """Return what a call of a law with location and scale draws, as numbers."""
-        numbers = np.asarray(recorder.frozen(self, call.kind, call.shape, call.key), dtype=float)
+        numbers = np.asarray(recorder.standard_draw(call.kind, self.rng, call.shape), dtype=float)
         self.drawn.append(Draw(call.kind, {}, numbers))
         value = np.asarray(location + scale * numbers, dtype=float)
         return value if value.ndim else float(value)
@@ -129,13 +130,13 @@ class PlainState(recorder.State):
         if call.kind == CORRELATED:
             return self._correlated(call, given)
         asked = read_call(call, given)
-        numbers = np.asarray(asked.sample(self.fresh(call.key), *map(np.asarray, asked.operands)))
+        numbers = np.asarray(asked.sample(self.rng, *map(np.asarray, asked.operands)))
         self.drawn.append(Draw(asked.law, dict(asked.parameters), numbers))
         return asked.present(numbers if numbers.ndim else numbers[()])
 
     def _correlated(self, call: Call, given: dict[str, Any]) -> Any:
         noise = read_parameters(given)
-        numbers = np.asarray(recorder.frozen(self, "normal", noise.shape, call.key), dtype=float)
+        numbers = self.rng.standard_normal(noise.shape)
         self.drawn.append(Draw("normal", {}, numbers))
         return noise.of(numbers)
 

@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path as File
-from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -40,6 +39,7 @@ from dpaudit.proving.trace import Path, Trace
 from dpaudit.proving.universe import Universe
 
 RUNS = 200
+_MOST_TWICE = 20_000  # operations
 _GENERATORS = ("rng", "generator", "random_state")
 
 
@@ -124,12 +124,17 @@ class _Reader:
         self.call = calling(self.function)
 
     def read_ways(self, most: int) -> list[Way]:
-        """Return all paths; the first is run twice, as nothing may be kept between calls."""
+        """Return all paths; the first is run twice, as nothing may be kept between calls.
+
+        Not where it is long: then the plain runs, of which each comes after another, have to do.
+        """
         with own_constructors(self.tracing, self.function), own_builtins(self.function):
             ways = [
                 Way(program, decisions, *found)
                 for program, decisions, found in explore(self.tracing, self._run, most)
             ]
+            if len(ways[0].program.nodes) > _MOST_TWICE:
+                return ways
             self.tracing.start(ways[0].decisions)
             self._run()
         if not are_same(ways[0].program, self.tracing.program):
@@ -137,7 +142,7 @@ class _Reader:
         return ways
 
     def _run(self) -> tuple[Output, Steps]:
-        tracing, steps = self.tracing, set[tuple[CodeType, int]]()
+        tracing, steps = self.tracing, Steps()
         state = SymbolicState(tracing, self.seed, partial(seeded_line, self.function))
 
         def called(_: None, rng: Any) -> Any:

@@ -3,42 +3,70 @@
 A symbol may lead code another way than an array does: by its class, by an attribute, by an error
 that somebody catches. Where that happens, other instructions are executed. They are followed in
 every frame of code that is of no library, and each frame is told by a number that depends on all
-that it executed until it returned or yielded.
+that it executed until it returned or yielded, and until every so many instructions.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Any
 
 from dpaudit.freezing import tracked
 
+MOST_FOLLOWED = 60_000  # instructions of a run
+_OFTEN = 256  # instructions between two of which a frame is told
 _OWN = ("dpaudit.proving.", "dpaudit.freezing.", "dpaudit.affine.", "dpaudit.execution.")
-Steps = set[tuple[CodeType, int]]
+_GENERATOR = 0x20 | 0x80 | 0x200  # generators, coroutines, and both
+
+
+@dataclass(eq=False)
+class Steps:
+    """What a run has executed.
+
+    Parameters
+    ----------
+    most
+        The most instructions that are followed.
+    seen
+        Code, with a number for what a frame of it had executed.
+    count
+        How many instructions were followed.
+    """
+
+    most: int = MOST_FOLLOWED
+    seen: set[tuple[CodeType, int]] = field(default_factory=set)
+    count: int = 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the run was followed to its end."""
+        return self.count < self.most
+
+
+def least_followed(all_steps: Iterable[Steps]) -> int:
+    """Return how far another run is followed than some: not as far as one that was left on the way.
+
+    So a run that executes less, as results were kept, does not come to what was not followed.
+    """
+    return min((one.most if one.is_whole else one.most // 2) for one in all_steps)
 
 
 @contextmanager
 def followed(steps: Steps) -> Iterator[None]:
-    """Note what frames of people's code execute inside the block.
-
-    Parameters
-    ----------
-    steps
-        Where it is noted: code, and a number for what was executed of it.
-    """
-    before, held = sys.gettrace(), dict[FrameType, int]()
+    """Note what frames of people's code execute inside the block."""
+    before, held = sys.gettrace(), dict[FrameType, tuple[int, int]]()
 
     def enter(frame: FrameType, event: str, _: Any) -> Any:
         code = frame.f_code
         if not _is_followed(code, str(frame.f_globals.get("__name__", ""))):
             return None
         frame.f_trace_lines, frame.f_trace_opcodes = False, True
-        known = held.pop(frame, 0)
-        return _follower(code, known, steps, held)
+        return _follower(code, held.pop(frame, (0, 0)), steps, held)
 
     sys.settrace(enter)
     try:
@@ -47,24 +75,28 @@ def followed(steps: Steps) -> Iterator[None]:
         sys.settrace(before)
 
 
-def _follower(code: CodeType, known: int, steps: Steps, held: dict[FrameType, int]) -> Any:
+def _follower(
+    code: CodeType, known: tuple[int, int], steps: Steps, held: dict[FrameType, tuple[int, int]]
+) -> Any:
     """Return what is called for each instruction of a frame, and where it returns or yields."""
-    number = known
+    number, done = known
 
     def follow(frame: FrameType, event: str, _: Any) -> Any:
-        nonlocal number
+        nonlocal number, done
         if event == "opcode":
-            number = hash((number, frame.f_lasti))
+            number, done = hash((number, frame.f_lasti)), done + 1
+            if not done % _OFTEN:
+                steps.seen.add((code, number))
+            steps.count += 1
+            if steps.count >= steps.most:
+                sys.settrace(None)
         elif event == "return":
-            steps.add((code, number))
+            steps.seen.add((code, number))
             if code.co_flags & _GENERATOR:
-                held[frame] = number
+                held[frame] = number, done
         return follow
 
     return follow
-
-
-_GENERATOR = 0x20 | 0x80 | 0x200  # generators, coroutines, and both
 
 
 @lru_cache(maxsize=8192)
