@@ -64,6 +64,7 @@ CLOSED: dict[str, tuple[Any, tuple[int, ...], tuple[float, float]]] = {
     "medians of columns": (lambda x: np.median(x, axis=0), (6, 2), (1.0, math.sqrt(0.5))),
     "trimmed mean": (lambda x: np.sort(x)[1:-1].mean(), (5,), (1 / 3, 1 / 3)),
     "quartiles": (lambda x: np.quantile(x, [0.25, 0.5, 0.75]), (5,), (1.0, 1.0)),
+    "an entry twice": (lambda x: x[[0, 0, 1]] * 1.0, (3,), (2.0, math.sqrt(2))),
     "weights of the order": (lambda x: 3 * np.sort(x)[0] + np.sort(x)[2], (5,), (3.0, 3.0)),
     "pairs": (lambda x: np.abs(x[:, None] - x[None, :]).sum(), (5,), (8.0, 8.0)),
     "length of a mean": (
@@ -93,7 +94,7 @@ def test_two_records_move_twice_as_far_as_one() -> None:
 
 def test_medians_of_columns_side_by_side_move_by_the_largest_of_them() -> None:
     found = refine(lambda x: np.array([np.median(one) for one in x.T]), (5, 6), 0.0, 1.0)
-    assert (found.l1, found.linf) == pytest.approx((6.0, 1.0))
+    assert (found.l1, found.l2, found.linf) == pytest.approx((6.0, math.sqrt(6), 1.0))
 
 
 def test_a_record_that_is_added_counts_in_full() -> None:
@@ -102,3 +103,7 @@ def test_a_record_that_is_added_counts_in_full() -> None:
     universe = Universe((part,), None, "add-remove", relation="add-remove-record")
     found = Analysis(tracing.program, universe).distance(tracing.symbol_of(output).index)
     assert found.l1 == pytest.approx(0.25, rel=1e-9)
+
+
+def test_a_square_moves_further_than_between_its_ends() -> None:
+    assert refine(lambda x: x[0] ** 2, (3,), -1.0, 1.0).l1 == pytest.approx(1.0)
