@@ -99,7 +99,7 @@ def bound_divide(knowledge: Knowledge, node: Node) -> Facts:
 def _quotient_ends(one: Facts, other: Facts) -> tuple[Any, Any]:
     with np.errstate(all="ignore"):
         corners = [a / b for a in (one.low, one.high) for b in (other.low, other.high)]
-    corners = np.broadcast_arrays(*(np.where(np.isnan(one), 0.0, one) for one in corners))
+    corners = list(np.broadcast_arrays(*(np.where(np.isnan(one), 0.0, one) for one in corners)))
     low, high = down(np.minimum.reduce(corners)), up(np.maximum.reduce(corners))
     is_least = np.asarray(other.low > 0) & (one.low >= 0)
     low = np.where(is_least, np.maximum(low, 0.0), low)

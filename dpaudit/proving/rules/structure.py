@@ -24,6 +24,7 @@ from dpaudit.proving.refusals import Refusal
 from dpaudit.proving.rounding import multiply_up, sqrt_up, sum_up, up
 from dpaudit.proving.rules.contract import Knowledge, Rule
 from dpaudit.proving.rules.entrywise import lift, scale_distance
+from dpaudit.proving.rules.partition import moves_of_partition
 from dpaudit.proving.settling import settle, spread
 from dpaudit.proving.standing import (
     Records,
@@ -34,6 +35,8 @@ from dpaudit.proving.standing import (
     unite,
 )
 from dpaudit.proving.universe import Distance
+
+_MOST_WRITTEN = 64
 
 Key = Sequence[Sequence[int] | None]
 
@@ -253,7 +256,10 @@ def bound_concatenate(knowledge: Knowledge, node: Node) -> Facts:
         is_integer=is_integer,
         rows=rows,
         norms=_join_norms(pieces) if is_row_longer else None,
-        moves=_beside([piece.moves for piece in pieces]),
+        moves=np.minimum(
+            _beside([piece.moves for piece in pieces]),
+            moves_of_partition(knowledge, list(node.operands)),
+        ),
         distance=_distance_beside([piece.distance for piece in pieces]),
     )
 
@@ -364,9 +370,31 @@ def bound_assign(knowledge: Knowledge, node: Node) -> Facts:
         *ends,
         is_integer=is_integer,
         rows=_rows_of_written(array, value, key, shape),
-        moves=_beside([array.moves, value.moves]),
+        moves=np.minimum(
+            _beside([array.moves, value.moves]),
+            moves_of_partition(knowledge, _values_written(knowledge, node)),
+        ),
         distance=_distance_beside([array.distance, value.distance]),
     )
+
+
+def _values_written(knowledge: Knowledge, node: Node) -> list[int]:
+    """Return what is written into a public array, one after the other; empty if it is private."""
+    nodes = knowledge.program.nodes
+    values: list[int] = []
+    while node.operation == "assign" and len(values) < _MOST_WRITTEN:
+        array, value = node.operands
+        slot = [
+            len(at) if at is not None else n or 0
+            for at, n in zip(node.parameters["key"], node.shape, strict=True)
+        ]
+        if math.prod(slot) != math.prod(n or 0 for n in nodes[value].shape):
+            return []
+        values.append(value)
+        node = nodes[array]
+        if is_fixed(knowledge.facts(array)):
+            return values
+    return []
 
 
 def _write(ends: Ends, written: Ends, shape: tuple[int, ...], mesh: Any) -> Ends:
