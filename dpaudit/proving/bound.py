@@ -22,6 +22,7 @@ from dpaudit.guarantees.kinds import (
     ZeroConcentratedDP,
 )
 from dpaudit.proving import drawings
+from dpaudit.proving.analysis import Analysis
 from dpaudit.proving.coin_paths import join_coin_paths
 from dpaudit.proving.composition import PathCost, Stacks, add_up
 from dpaudit.proving.inverse_cdf import with_plain_laws
@@ -34,7 +35,7 @@ from dpaudit.proving.sampling import SampledPlan, sample_of
 from dpaudit.proving.selection import SelectionPlan
 from dpaudit.proving.shared_analysis import Memory, SharedAnalysis
 from dpaudit.proving.sparse_vector import Comparisons, claim_comparisons
-from dpaudit.proving.trace import Path, Trace
+from dpaudit.proving.trace import Kind, Path, Trace
 from dpaudit.proving.universe import Universe
 
 TOLERANCE = 1e-9  # of a claim, whose constants are rounded in the code
@@ -179,8 +180,9 @@ def bound_trace(trace: Trace) -> Bound:
     >>> round(bound.epsilon(), 12)
     1.0
     """
-    if not trace.paths:
-        raise InvalidArgument("trace.paths", trace.paths, "one way through the function at least")
+    if not is_whole_tree([one.decisions for one in trace.paths]):
+        decided = [one.decisions for one in trace.paths]
+        raise InvalidArgument("trace.paths", decided, "a path for each way to decide")
     try:
         return _bound_paths(trace.universe, trace.paths)
     except NotProved:
@@ -192,8 +194,27 @@ def bound_trace(trace: Trace) -> Bound:
         raise
 
 
+def is_whole_tree(ways: SequenceOf[tuple[bool, ...]]) -> bool:
+    """Return whether paths are all that there are: each is left at a decision by another one.
+
+    Examples
+    --------
+    >>> is_whole_tree([(True,), (False, True), (False, False)]), is_whole_tree([(True,)])
+    (True, False)
+    """
+    pending = [list(ways)]
+    while pending:
+        some = pending.pop()
+        if some == [()]:
+            continue
+        if not some or () in some:
+            return False
+        pending += [[one[1:] for one in some if one[0] is side] for side in (True, False)]
+    return True
+
+
 def _bound_paths(universe: Universe, paths: SequenceOf[Path]) -> Bound:
-    memory = Memory()
+    memory = Memory() if len(paths) > 1 else None
     return Bound(universe, tuple(cost_of_path(one.program, universe, memory) for one in paths))
 
 
@@ -219,8 +240,16 @@ def cost_of_path(program: Program, universe: Universe, memory: Memory | None = N
     plans = [_plan(reader, one) for one in reading.releases]
     stacks = Stacks.of(reading.draft, plans)
     kinds = tuple(reader.all_kinds())
-    bounds = SharedAnalysis(reading.draft.program, universe, kinds, memory or Memory())
+    bounds = _analysis(reading.draft.program, universe, kinds, memory)
     return add_up([one.measure(bounds) for one in plans], stacks, bounds)
+
+
+def _analysis(
+    program: Program, universe: Universe, kinds: tuple[Kind, ...], memory: Memory | None
+) -> Bounds:
+    if memory is None:
+        return Analysis(program, universe, kinds)
+    return SharedAnalysis(program, universe, kinds, memory)
 
 
 def _plan(reader: Reader, release: object) -> Plan:

@@ -33,6 +33,8 @@ from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.trace import Kind
 
 _FRESH, _SEEN, _HIDES = 0, 1, 2  # what an atom does
+_OF_SCALE, _CURE_OF_SCALE = "the scale of noise depends on records", "use bounds that are public"
+_ADDITIVE = frozenset("laplace normal logistic cauchy gumbel exponential".split())
 _CHOICES = frozenset({"argmax", "argmin"})
 
 
@@ -160,6 +162,7 @@ class Reader:
     """
 
     def __init__(self, program: Program) -> None:
+        check_draws(program)
         self.draft = Draft(program)
         self.live = live_nodes(program)
         self.users = program.uses()
@@ -223,6 +226,10 @@ class Reader:
         for one in node.operands:
             self._publish_noisy(one)
         if not is_known(node.shape):  # one for each record: how many there are is no public fact
+            if node.operands:
+                raise NotProved.at(
+                    node.place, "the odds of a draw for each record depend on others"
+                )
             return Kind.PRIVATE
         if any(self.kinds[one] is Kind.PRIVATE for one in node.operands):
             self.releases.append(Drawing(node))
@@ -327,9 +334,7 @@ class Reader:
             return
         node, form = self.draft.node(index), self.forms.get(index)
         if form is None:
-            raise NotProved.at(
-                node.place, "a value that depends on records is shown without noise", "add noise"
-            )
+            raise self._shown_without_noise(node)
         if self.kinds[index] is Kind.NOISE:
             self._see_coin(node, form)
         else:
@@ -337,6 +342,31 @@ class Reader:
         self._open(index)
         if self.kinds[index] is Kind.NOISE:
             self.kinds[index] = Kind.PUBLIC
+
+    def _shown_without_noise(self, node: Node) -> NotProved:
+        """Return the error of a private value that is shown, at noise whose scale is private."""
+        for one in reversed(self._private_slice(node.index)):
+            made = self.draft.node(one)
+            if made.operation in ("multiply", "divide") and self._is_private_scale(made):
+                return NotProved.at(made.place, _OF_SCALE, _CURE_OF_SCALE)
+        reason = "a value that depends on records is shown without noise"
+        return NotProved.at(node.place, reason, "add noise to it")
+
+    def _private_slice(self, index: int) -> list[int]:
+        """Return the private nodes on which a node depends through private ones, in order."""
+        pending, seen = [index], {index}
+        while pending:
+            at = pending.pop()
+            fresh = [k for k in self.draft.node(at).operands if self.is_private(k)]
+            pending.extend(k for k in fresh if k not in seen)
+            seen.update(fresh)
+        return sorted(seen)
+
+    def _is_private_scale(self, node: Node) -> bool:
+        """Return whether a product is a draw of additive noise times something private."""
+        draws = [self.draft.node(one) for one in node.operands]
+        laws = [one.parameters["law"] for one in draws if one.operation == "draw"]
+        return any(one in _ADDITIVE for one in laws) and any(map(self.is_private, node.operands))
 
     def _see_coin(self, node: Node, form: Form) -> None:
         atoms = form.atoms()
@@ -369,11 +399,7 @@ class Reader:
 
     def _check_scale(self, noise: Noise, node: Node) -> None:
         if not self._is_free(noise.scale):
-            raise NotProved.at(
-                node.place,
-                "the scale of noise depends on records",
-                "give it bounds that are public",
-            )
+            raise NotProved.at(node.place, _OF_SCALE, _CURE_OF_SCALE)
 
     def use(self, atoms: Atoms, node: Node) -> None:
         """Mark atoms as what hides a release.
@@ -399,6 +425,22 @@ class Reader:
             )
             self.kinds.append(Kind.PRIVATE if is_private else Kind.PUBLIC)
         return self.kinds
+
+
+def check_draws(program: Program) -> None:
+    """Refuse a program of which two nodes are one draw.
+
+    Raises
+    ------
+    NotProved
+        They are.
+    """
+    seen = set()
+    for node in program.nodes:
+        if node.operation == "draw":
+            if node.parameters["number"] in seen:
+                raise NotProved.at(node.place, "one draw stands for two values")
+            seen.add(node.parameters["number"])
 
 
 def live_nodes(program: Program) -> frozenset[int]:

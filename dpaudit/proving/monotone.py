@@ -100,10 +100,10 @@ def _private_slice(program: Program, kinds: Sequence[Kind], index: int) -> list[
 
 
 def _direction(known: Known, node: Node, operands: list[Direction]) -> Direction:
-    if node.operation in ("size", "bin_counts"):
-        return _UP if node.operation == "size" or _is_of_records(known, node) else _ANY
-    if node.operation == "sum" and _is_of_records(known, node):
-        return _of_sum(known.facts(node.operands[0]))
+    if node.operation == "size":
+        return _UP
+    if any(None in known.program.nodes[k].shape for k in (node.index, *node.operands)):
+        return _of_records(known, node)
     if node.operation in _MOVING or node.operation in _RISING or node.operation == "sum":
         return _join(operands)
     if node.operation == "subtract":
@@ -113,6 +113,13 @@ def _direction(known: Known, node: Node, operands: list[Direction]) -> Direction
     if node.operation in ("multiply", "divide"):
         return _scaled(known, node, operands)
     return _ANY
+
+
+def _of_records(known: Known, node: Node) -> Direction:
+    """Return the direction of a sum or of counts over records, any of anything else."""
+    if node.operation not in ("sum", "bin_counts") or not _is_of_records(known, node):
+        return _ANY
+    return _UP if node.operation == "bin_counts" else _of_sum(known.facts(node.operands[0]))
 
 
 def _join(directions: list[Direction]) -> Direction:

@@ -140,9 +140,9 @@ def epsilon_of(laws: Mapping[int, Law], reach: float) -> float:
 
 def claim_responses(reader: Reader, universe: Universe) -> None:
     """Have entries that are told by coins be releases, where their odds are bounded."""
-    finder = _Finder(reader, universe)
-    if finder.has_coins():
-        for claim in finder.claims():
+    nodes = reader.draft.program.nodes
+    if any(nodes[one].parameters["law"] in _LAWS for one in reader.noise):
+        for claim in _Finder(reader, universe).claims():
             reader.claim([claim])
 
 
@@ -176,10 +176,6 @@ class _Finder:
         self.analysis = Analysis(self.program, universe)
         self.is_random, self.is_secret = _origins(self.program)
         self.used: set[int] = set()
-
-    def has_coins(self) -> bool:
-        """Return whether a draw has a law of finitely many values, or is compared."""
-        return any(self.program.nodes[one].parameters["law"] in _LAWS for one in self.reader.noise)
 
     def claims(self) -> Iterator[Claim]:
         """Yield the first values of finite odds, in order."""

@@ -203,3 +203,22 @@ def test_the_size_of_the_data_needs_noise() -> None:
     with pytest.raises(NotProved):
         classify(own.show(size))
     assert len(_releases(own.show(own("add", size, own.draw())))) == 1
+
+
+def test_one_draw_that_stands_twice_is_refused() -> None:
+    own = Sketch()
+    noisy = [own("add", own.total(), own.program.add("draw", shape=(), law="laplace", number=0))]
+    noisy.append(
+        own("add", own.total(), own.program.add("draw", shape=(), law="laplace", number=0))
+    )
+    with pytest.raises(NotProved):
+        classify(own.show(*noisy))
+
+
+def test_a_private_scale_is_named_at_its_line() -> None:
+    own = Sketch()
+    noise = own("multiply", own.draw(), own("max", own.records, axis=None))
+    with pytest.raises(NotProved) as caught:
+        classify(own.show(own("add", own.total(), noise)))
+    assert caught.value.refusal.place == "multiply here"
+    assert "scale" in str(caught.value)

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import integrate, stats
 
+from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, PureDP, ZeroConcentratedDP
 from dpaudit.proving.bound import Bound, bound_trace, cost_of_path
 from dpaudit.proving.program import Program
@@ -388,3 +389,9 @@ def test_a_coin_of_private_odds_costs_its_larger_log_ratio() -> None:
     own.program.add("draw", [odds], shape=(), law="bernoulli", number=0)
     found = _bound(own.show(len(own.program.nodes) - 1)).epsilon()
     assert found == pytest.approx(math.log(3), rel=1e-9)
+
+
+def test_a_way_that_no_path_takes_is_refused() -> None:
+    paths = (_path(Sketch(), (2.0,), True),)
+    with pytest.raises(InvalidArgument):
+        bound_trace(Trace(_universe(), paths))

@@ -49,7 +49,7 @@ def _above_threshold(
 
 def _stop_at_first(count: int, **given: object) -> Bound:
     ways = [(False,) * n + (True,) for n in range(count)] + [(False,) * count]
-    paths = tuple(Path(_above_threshold(one, **given)) for one in ways)  # type: ignore[arg-type]
+    paths = tuple(Path(_above_threshold(one, **given), one) for one in ways)  # type: ignore[arg-type]
     records = given.get("records", 5)
     change = "replace" if records else "add-remove"
     return bound_trace(Trace(_universe(change, records), paths))  # type: ignore[arg-type]
