@@ -93,13 +93,22 @@ class Searches(Norms):
                 return False
         return True
 
-    def largest(self, entry: Entry, boxes: dict[Any, Any], sign: int) -> Any:
-        """Return a number that the movement, times a sign, is never above."""
+    def largest(self, entry: Entry, boxes: Any, sign: int, sides: Any = (0, 1)) -> Any:
+        """Return a number that the movement, times a sign, is never above.
+
+        Where the two sides have no number in common, each is searched by itself.
+        """
+        if len(sides) > 1 and all(side < 2 for _, side in boxes):
+            apart = [{v: box for v, box in boxes.items() if v[1] == side} for side in sides]
+            return sum(
+                self.largest(entry, own, sign, (side,)) if own else 0
+                for side, own in zip(sides, apart, strict=True)
+            )
         best, heap, order = -INF, list[Any](), 0
         pending = [dict(boxes)]
         for _ in range(BOXES):
             for box in pending:
-                above, below, slopes = self.bounded(entry, box, sign)
+                above, below, slopes = self.bounded(entry, box, sign, sides)
                 if above is None:
                     return INF
                 best, order = max(best, below), order + 1
@@ -119,10 +128,10 @@ class Searches(Norms):
             pending = [{**box, wide: (low, middle)}, {**box, wide: (middle, high)}]
         return -heap[0][0]
 
-    def bounded(self, entry: Entry, box: dict[Any, Any], sign: int) -> Any:
+    def bounded(self, entry: Entry, box: dict[Any, Any], sign: int, sides: Any) -> Any:
         """Return a bound from above, a value that is attained, and slopes; shrink the box."""
         while True:
-            found = self.difference(entry, box, sign)
+            found = self.difference(entry, box, sign, sides)
             if found is None:
                 return None, None, None
             value, slopes = found
@@ -136,7 +145,7 @@ class Searches(Norms):
             if not steep:
                 break
         middle = {v: ((a + b) / 2,) * 2 for v, (a, b) in box.items()}
-        inner = self.difference(entry, middle, sign)
+        inner = self.difference(entry, middle, sign, sides)
         if inner is None:
             return None, None, None
         above = value[1]
@@ -145,19 +154,19 @@ class Searches(Norms):
         )
         return min(above, inner[0][1] + reach), inner[0][0], slopes
 
-    def difference(self, entry: Entry, box: Any, sign: int) -> Any:
-        """Return the movement of an entry over a box, and its slopes."""
+    def difference(self, entry: Entry, box: Any, sign: int, sides: Any) -> Any:
+        """Return the movement of an entry over a box, or one side's part in it, and its slopes."""
         parts = []
         for term, coefficient in entry.poly.items():
             if not self.moving(term):
                 continue
             near = [one for one in term if self.ground.entries[one].moves]
             rest = [one for one in term if not self.ground.entries[one].moves]
-            sides = [self.of_term(near, box, side) for side in (0, 1)]
+            values = [(ONE if side else -ONE, self.of_term(near, box, side)) for side in sides]
             still = self.of_term(rest, box, 0)
-            if None in sides or still is None:
+            if still is None or any(one is None for _, one in values):
                 return None
-            apart = plus_dual([(ONE, sides[1]), (-ONE, sides[0])])
+            apart = plus_dual(values)
             parts.append((coefficient * sign, times_dual(apart, still)))
         return plus_dual(parts)
 
