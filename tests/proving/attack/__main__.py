@@ -2,7 +2,8 @@
 
     python -m tests.proving.attack --seeds 0:100000
     python -m tests.proving.attack --seeds 0:1000000 --journal build/attack.jsonl
-    python -m tests.proving.attack --seeds 17:18 --effort deep
+    python -m tests.proving.attack --seeds 0:1000 --level functions
+    python -m tests.proving.attack --seeds 17:18 --effort deep --show
 
 What a journal holds already is not done again. Status 1 if a claim was beaten, or the
 prover failed.
@@ -12,10 +13,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from functools import partial
 from pathlib import Path
 
-from .campaign import Journal, Tally, attack_seed, describe, make_program, run_campaign
+from .campaign import Journal, Tally, run_campaign
+from .levels import LEVELS
 from .search import CHEAP, DEEP, FULL
 
 EFFORTS = {"cheap": CHEAP, "full": FULL, "deep": DEEP}
@@ -31,18 +32,22 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a campaign, and say how far it is."""
     parser = argparse.ArgumentParser(prog="python -m tests.proving.attack")
     parser.add_argument("--seeds", type=parse_seeds, default=(0, 10_000), metavar="FIRST:END")
+    parser.add_argument("--level", choices=LEVELS, default="core")
     parser.add_argument("--effort", choices=EFFORTS, default="cheap")
     parser.add_argument("--journal", type=Path, help="what is done, and what came of it")
     parser.add_argument("--show", action="store_true", help="the programs of beaten seeds too")
     given = parser.parse_args(arguments)
-    attack = partial(attack_seed, effort=EFFORTS[given.effort])
+    level = LEVELS[given.level]
+    effort = EFFORTS[given.effort]
     tally = Tally()
     first, end = given.seeds
-    for stop, tally in run_campaign(first, end, Journal(given.journal, "core"), attack):
+    for stop, tally in run_campaign(
+        first, end, Journal(given.journal, given.level), lambda seed: level.attack(seed, effort)
+    ):
         print(f"up to seed {stop}: {dict(tally.counts)}, {len(tally.breaks)} beaten", flush=True)
     if given.show:
         for seed in {*tally.breaks, *tally.crashes}:
-            print(f"seed {seed}:\n{describe(*make_program(seed))}")
+            print(f"seed {seed}:\n{level.show(seed)}")
     for seed, found in tally.breaks.items():
         print(f"seed {seed}: {'; '.join(found)}")
     for seed, error in tally.crashes.items():

@@ -11,63 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dpaudit.proving.analysis import Analysis
-from dpaudit.proving.program import Node, Program
-from dpaudit.proving.trace import Kind
-from dpaudit.proving.universe import Universe
-
-from .choices import Stream
-from .grammar import grow
-from .search import CHEAP, Attack, Effort, MakesProver, Outcome
-from .universes import make_universe
+from .search import Outcome
 
 CHUNK = 1000  # seeds that are written down together
-
-
-def make_analysis(program: Program, universe: Universe, kinds: tuple[Kind, ...]) -> Analysis:
-    """Return the prover that is attacked."""
-    return Analysis(program, universe, kinds)
-
-
-def make_program(seed: int) -> tuple[Universe, Program]:
-    """Return the universe and the program of a seed."""
-    choices = Stream(seed)
-    universe = make_universe(choices)
-    return universe, grow(choices, universe)
-
-
-def attack_seed(
-    seed: int, effort: Effort = CHEAP, make_prover: MakesProver = make_analysis
-) -> Outcome:
-    """Return what the attack on the program of a seed came to."""
-    universe, program = make_program(seed)
-    try:
-        return Attack(program, universe, make_prover, seed).run(effort)
-    except Exception as error:
-        return Outcome(crash=_place_of(error))
-
-
-def _place_of(error: Exception) -> str:
-    """Return an error and the line that raised it."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"
-
-
-def describe(universe: Universe, program: Program) -> str:
-    """Return a program line by line, below its datasets."""
-    lines = [f"{universe.relation}, {universe.count} differ, {universe.records} records"]
-    lines += [
-        f"{one.name or 'data'}{one.shape} from {one.low.tolist()} to {one.high.tolist()}, "
-        f"norm {one.norm}, integers {one.is_integer}, changed {one.is_changed}"
-        for one in universe.parts
-    ]
-    return "\n".join(lines + [_describe_node(node) for node in program.nodes])
-
-
-def _describe_node(node: Node) -> str:
-    operands = ", ".join(f"n{one}" for one in node.operands)
-    given = "".join(f", {name}={one!r}" for name, one in node.parameters.items())
-    return f"n{node.index} = {node.operation}({operands}{given})  {node.shape} {node.dtype}"
 
 
 @dataclass
@@ -95,6 +41,10 @@ class Tally:
         self.counts["all proved"] += not outcome.refused
         for name in ("proved", "refused", "tight", "undecided"):
             self.counts[f"{name} nodes"] += getattr(outcome, name)
+        if outcome.stage:
+            self.counts[f"as a whole {outcome.stage}"] += 1
+        if outcome.findings:
+            self.breaks[seed] = outcome.findings
         if outcome.breaks:
             first = min(one.node.index for one in outcome.breaks)
             self.breaks[seed] = [str(one) for one in outcome.breaks if one.node.index == first]
@@ -149,6 +99,16 @@ def _by_seed(found: dict[str, Any]) -> dict[int, Any]:
     return {int(seed): one for seed, one in found.items()}
 
 
+def attack_safely(attack: Callable[[int], Outcome], seed: int) -> Outcome:
+    """Return what an attack came to, also where the prover fails."""
+    try:
+        return attack(seed)
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{Path(last.filename).name}:{last.lineno}"
+        return Outcome(crash=f"{type(error).__name__}: {error} ({place})")
+
+
 def run_campaign(
     first: int, end: int, journal: Journal, attack: Callable[[int], Outcome]
 ) -> Iterator[tuple[int, Tally]]:
@@ -160,7 +120,9 @@ def run_campaign(
         if tally is None:
             tally = Tally()
             for seed in range(start, stop):
-                tally.add(seed, attack(seed))
+                tally.add(seed, attack_safely(attack, seed))
+            for seed in (*tally.breaks, *tally.crashes):
+                print(f"seed {seed} is beaten, or fails", flush=True)
             journal.add(start, stop, tally, time.process_time() - began)
         whole.merge(tally)
         yield stop, whole

@@ -51,6 +51,13 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.differs)
 
+    def among(self, flags: Flags) -> Pairs:
+        """Return some of them."""
+        one, other = (
+            {name: part[flags] for name, part in data.items()} for data in (self.one, self.other)
+        )
+        return Pairs(one, other, self.differs[flags])
+
     def pair(self, index: int) -> tuple[Data, Data]:
         """Return one of them."""
         return (

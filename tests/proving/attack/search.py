@@ -87,6 +87,10 @@ class Outcome:
         How many suspects were too close to be told.
     crash
         What the prover failed with, other than a refusal.
+    stage
+        How far a proof of the whole came: ``refused``, ``traced`` or ``proved``.
+    findings
+        What is wrong with it, in words.
     """
 
     proved: int = 0
@@ -95,6 +99,8 @@ class Outcome:
     breaks: list[Break] = field(default_factory=list)
     undecided: int = 0
     crash: str = ""
+    stage: str = ""
+    findings: list[str] = field(default_factory=list)
 
     def merge(self, other: Outcome) -> None:
         """Add what another program came to."""
@@ -131,6 +137,7 @@ class Attack:
         self.outcome = Outcome()
         self._suspects: set[tuple[int, str]] = set()
         self._tight: set[int] = set()
+        self._last: Pairs
         self._refined: set[int] = set()
 
     def run(self, effort: Effort = CHEAP) -> Outcome:
@@ -168,7 +175,7 @@ class Attack:
                 return
             _, claim = claims[self._target(claims)]
             best = np.argsort(-claim.ratio)[: effort.best]
-            pairs = self.neighbours.beside(pairs, best.tolist(), effort.width)
+            pairs = self.neighbours.beside(self._last, best.tolist(), effort.width)
 
     def _records(self) -> int:
         """Return the number of records, where neighbours differ in it of the larger dataset."""
@@ -189,11 +196,14 @@ class Attack:
         """Yield claims of nodes, and note those that are beaten."""
         draws = self._draws(pairs)
         try:
-            one, other = (
-                evaluate_stacked(self.program, self._typed(data), draws)[0]
-                for data in (pairs.one, pairs.other)
-            )
+            (one, stays), (other, also) = self._evaluate(pairs, draws)
+            if not (stays & also).all():
+                pairs, draws = pairs.among(stays & also), [v[stays & also] for v in draws]
+                (one, _), (other, _) = self._evaluate(pairs, draws)
         except (ValueError, IndexError):  # nothing to choose from, or a power of integers below 0
+            return
+        self._last = pairs
+        if not len(pairs):
             return
         for node in self.nodes:
             first, second = (_as_long(value[node.index], len(pairs)) for value in (one, other))
@@ -204,6 +214,11 @@ class Attack:
                     if claim.ratio[claim.best] > 1 - 1e-9:
                         self._tight.add(node.index)
                     yield node, claim
+
+    def _evaluate(self, pairs: Pairs, draws: list[NDArray[Any]]) -> list[Any]:
+        """Return the values of both sides, and which of them stay on the path."""
+        sides = (self._typed(data) for data in (pairs.one, pairs.other))
+        return [evaluate_stacked(self.program, data, draws) for data in sides]
 
     def _claims(self, measured: Measured, pairs: Pairs) -> Iterator[Claim]:
         index = measured.node.index

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit.errors import InvalidArgument
+from dpaudit.proving.analysis import Analysis
 from dpaudit.proving.bound import Bound, bound_trace
 from dpaudit.proving.program import OtherPath, evaluate
 from dpaudit.proving.reading import read_trace
@@ -21,12 +22,14 @@ from .choices import Stream
 from .costs import compare_cost
 from .pairs import Data, Neighbours, constants_of
 from .replays import additive_releases, search_losses
-from .search import CHEAP, Attack, Effort, MakesProver, Outcome
+from .search import CHEAP, Attack, Effort, Outcome
 from .silence import silence_numpy
 from .sources import Source, as_seen, load_source, write_source
 
 RUNS = 12  # of the reader's own comparison: the attack has its own
 _PLAIN_RUNS = 8
+_MOST_PATHS = 3
+_DELTA = 1e-9
 
 
 class Fixed:
@@ -77,78 +80,41 @@ class Fixed:
         return self._located("normal", 0.0, 1.0, size)
 
 
-@dataclass
-class Read:
-    """What the attack on a function came to.
-
-    Parameters
-    ----------
-    source
-        The function.
-    stage
-        How far it came: ``refused`` by the reader, ``traced``, ``proved``, or ``invalid`` where it
-        fails by itself.
-    outcome
-        Of the nodes of its paths.
-    """
-
-    source: Source
-    stage: str = "invalid"
-    outcome: Outcome = field(default_factory=Outcome)
-    faults: list[str] = field(default_factory=list)
-
-
-def attack_function(
-    seed: int, make_prover: MakesProver, effort: Effort = CHEAP, runs: int = RUNS
-) -> Read:
+def attack_function(seed: int, effort: Effort = CHEAP, runs: int = RUNS) -> Outcome:
     """Return what the attack on the function of a seed came to."""
-    source = write_source(Stream(seed))
-    read = Read(source)
+    source, outcome = write_source(Stream(seed)), Outcome(stage="refused")
     function = load_source(source, f"attacked_{seed}.py")
     with silence_numpy(), effort.spend():
         try:
             trace = read_trace(function, source.domain, source.relation, runs=runs)
-        except NotProved:
-            read.stage = "refused"
-            return read
-        except InvalidArgument:
-            return read
-        read.stage = "traced"
-        _attack_trace(read, function, trace, make_prover, seed, effort)
-    return read
+        except (NotProved, InvalidArgument):
+            return outcome
+        for path in trace.paths[:_MOST_PATHS]:
+            outcome.merge(Attack(path.program, trace.universe, Analysis, seed).run(effort))
+        outcome.stage = "traced"
+        with suppress(NotProved):
+            bound = bound_trace(trace)
+            outcome.stage = "proved"
+            found = find_faults(source, function, trace, bound, seed)
+            outcome.findings += [f"{one}: {as_seen(source)}" for one in found]
+    return outcome
 
 
-def _attack_trace(
-    read: Read,
-    function: Callable[..., Any],
-    trace: Trace,
-    make_prover: MakesProver,
-    seed: int,
-    effort: Effort,
-) -> None:
-    for path in trace.paths[:3]:
-        attack = Attack(path.program, trace.universe, make_prover, seed)
-        read.outcome.merge(attack.run(effort))
-    try:
-        bound = bound_trace(trace)
-    except NotProved:
-        return
-    read.stage = "proved"
-    if read.source.is_false and math.isfinite(bound.epsilon(1e-9)):
-        read.faults.append(f"a false function is proved: {as_seen(read.source)}")
-    unlike = find_unlike(function, trace, seed)
-    if unlike is not None:
-        read.faults.append(f"{unlike}: {as_seen(read.source)}")
-    loss = find_loss(trace, bound, seed)
-    if loss is not None:
-        read.faults.append(f"{loss}: {as_seen(read.source)}")
+def find_faults(
+    source: Source, function: Callable[..., Any], trace: Trace, bound: Bound, seed: int
+) -> Iterator[str]:
+    """Yield what is wrong with the proof of a function."""
+    if source.is_false and math.isfinite(bound.epsilon(_DELTA)):
+        yield "a false function is proved"
+    yield from find_unlike(function, trace, seed)
+    yield from find_loss(trace, bound, seed)
 
 
 # --- plain runs
 
 
-def find_unlike(function: Callable[..., Any], trace: Trace, seed: int) -> str | None:
-    """Return on what datasets a function does something else than its program, if on any."""
+def find_unlike(function: Callable[..., Any], trace: Trace, seed: int) -> Iterator[str]:
+    """Yield on what dataset a function does something else than its program."""
     rng = np.random.default_rng([seed, 3])
     constants = constants_of(trace.paths[0].program)
     neighbours = Neighbours(trace.universe, constants, rng)
@@ -157,8 +123,8 @@ def find_unlike(function: Callable[..., Any], trace: Trace, seed: int) -> str | 
     for number in range(_PLAIN_RUNS):
         for data in pairs.pair(number):
             if not _is_alike(function, trace, data, int(rng.integers(2**31))):
-                return f"a program unlike its function on {data}"
-    return None
+                yield f"a program unlike its function on {data}"
+                return
 
 
 def _is_alike(function: Callable[..., Any], trace: Trace, data: Data, seed: int) -> bool:
@@ -209,9 +175,9 @@ def _are_close(one: Sequence[float], other: NDArray[Any]) -> bool:
 # --- losses
 
 
-def find_loss(trace: Trace, bound: Bound, seed: int) -> str | None:
-    """Return a loss above the bound, if a replay of an additive path finds one."""
-    for path in trace.paths[:3]:
+def find_loss(trace: Trace, bound: Bound, seed: int) -> Iterator[str]:
+    """Yield a loss above the bound, if a replay of an additive path finds one."""
+    for path in trace.paths[:_MOST_PATHS]:
         releases = additive_releases(path.program)
         if not releases:
             continue
@@ -219,5 +185,4 @@ def find_loss(trace: Trace, bound: Bound, seed: int) -> str | None:
             path.program, bound, *search_losses(path.program, trace.universe, releases, seed)
         )
         if cost.is_beaten:
-            return f"a loss of {cost.found}, where {cost.proved} is proved"
-    return None
+            yield f"a loss of {cost.found}, where {cost.proved} is proved"
