@@ -129,6 +129,8 @@ class Analysis:
             refusal = self._facts[one].refusal
             if refusal is not None:
                 return of_nothing(refusal)
+        if node.shape.count(None) > 1:
+            return of_nothing(_refuse_square(node))
         return RULES[node.operation](self, node)
 
     def _finish(self, node: Node, kind: Kind, facts: Facts) -> Facts:
@@ -172,6 +174,15 @@ def _publish(facts: Facts) -> Facts:
         return facts
     none = np.zeros(())
     return replace(facts, change=none, distance=NOWHERE_APART, moves=UNMOVED, rows=None)
+
+
+def _refuse_square(node: Node) -> Refusal:
+    """Return why nothing is known of a value with an entry for each pair of records."""
+    return Refusal(
+        node.place,
+        "makes an entry for each pair of records, whose number is not public",
+        "give the number of records",
+    )
 
 
 def _refuse_type(node: Node, facts: Facts) -> Refusal | None:

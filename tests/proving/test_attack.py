@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
+
+from dpaudit.proving.analysis import Analysis
+from dpaudit.proving.program import Program
+from dpaudit.proving.universe import Part, Universe
 
 from .attack import costs, planted
 from .attack.__main__ import main
@@ -127,3 +132,20 @@ def test_a_prover_that_fails_is_told(monkeypatch):
     monkeypatch.setattr(Attack, "run", fail)
     found = attack_safely(attack_program, 0)
     assert found.crash.startswith("RuntimeError: lost (test_attack.py:")
+
+
+# --- what it has found
+
+
+def test_an_entry_for_each_pair_of_unknown_records_is_refused():
+    program = Program()
+    x = program.add("data", shape=(None,), part="")
+    square = program.add("broadcast", [x], shape=(None, None))
+    zero = program.add("constant", shape=(), value=0.0)
+    masked = program.add(
+        "where", [program.add("equal", [x, zero], shape=(None,)), square, zero], shape=(None, None)
+    )
+    total = program.add("sum", [masked], shape=(), axis=None)
+    part = Part("", (None,), np.zeros(()), np.ones(()))
+    analysis = Analysis(program, Universe((part,), None, "add-remove"))
+    assert "each pair of records" in str(analysis.facts(total).refusal)
