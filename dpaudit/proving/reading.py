@@ -26,6 +26,7 @@ from dpaudit.neighbours.tables import Relation
 from dpaudit.proving.comparison import UNLIKE, Comparison, Output, Way, outline_symbols
 from dpaudit.proving.constructors import own_constructors
 from dpaudit.proving.domain_parts import Layout, layout_of, layout_of_universe
+from dpaudit.proving.kept import changed_name, kept_state
 from dpaudit.proving.noise import SymbolicState
 from dpaudit.proving.numpy_rules import NUMPY
 from dpaudit.proving.paths import MOST_PATHS, PathTracing, explore
@@ -40,6 +41,8 @@ from dpaudit.proving.universe import Universe
 
 RUNS = 200
 _MOST_TWICE = 20_000  # operations
+_KEPT = "a call leaves {} as another one for the next call"
+_CURE_OF_KEPT = "return what is to be kept, and leave globals and attributes as they are"
 _GENERATORS = ("rng", "generator", "random_state")
 
 
@@ -129,10 +132,14 @@ class _Reader:
         Not where it is long: then the plain runs, of which each comes after another, have to do.
         """
         with own_constructors(self.tracing, self.function), own_builtins(self.function):
+            before = kept_state(self.function)
             ways = [
                 Way(program, decisions, *found)
                 for program, decisions, found in explore(self.tracing, self._run, most)
             ]
+            name = changed_name(before, kept_state(self.function))
+            if name is not None:
+                raise NotProved.at(place_of(self.function), _KEPT.format(name), _CURE_OF_KEPT)
             if len(ways[0].program.nodes) > _MOST_TWICE:
                 return ways
             self.tracing.start(ways[0].decisions)

@@ -255,7 +255,45 @@ def tells_a_rare_record_by_error(x: Any, rng: Any) -> Any:
     return x.sum() + rng.laplace() + shown
 
 
+CALLS = {"count": 0}
+
+
+class Meter:
+    """Counts its calls."""
+
+    spent = 0.0
+    total = 0.0
+
+    def release(self, x: Any, rng: Any) -> Any:
+        self.spent += 1.0
+        return x.sum() + rng.laplace() + (x[0] if self.spent > 10_000 else 0.0)
+
+    def counted(self, x: Any, rng: Any) -> Any:
+        Meter.total += 1.0
+        return x.sum() + rng.laplace() + (x[0] if Meter.total > 10_000 else 0.0)
+
+
+def counts_calls(x: Any, rng: Any) -> Any:
+    CALLS["count"] += 1
+    return x.sum() + rng.laplace() + (x[0] if CALLS["count"] > 10_000 else 0.0)
+
+
+def _helper() -> int:
+    KEPT.append(0.0)
+    return len(KEPT)
+
+
+def counts_calls_of_a_helper(x: Any, rng: Any) -> Any:
+    return x.sum() + rng.laplace() + (x[0] if _helper() > 10_000 else 0.0)
+
+
+def counts_in_a_default(x: Any, rng: Any, seen: list[int] = []) -> Any:  # noqa: B006
+    seen.append(0)
+    return x.sum() + rng.laplace() + (x[0] if len(seen) > 10_000 else 0.0)
+
+
 TRICKS = [
+    counts_calls, counts_calls_of_a_helper, counts_in_a_default,
     tells_a_rare_record_by_class, tells_a_rare_record_by_type, tells_a_rare_record_by_table,
     tells_a_rare_record_by_text, tells_a_rare_record_by_attribute, tells_a_rare_record_by_error,
     keeps_state, asks_for_the_text, seeds_its_own,
@@ -277,6 +315,12 @@ def asks_for_the_exact_type(x: Any, rng: Any) -> Any:
 
 def asks_for_the_module(x: Any, rng: Any) -> Any:
     return x.sum() * (1 if "proving" in type(x).__module__ else 2) + rng.laplace()
+
+
+@pytest.mark.parametrize("name", ["release", "counted"])
+def test_objects_that_change_are_refused(name: str) -> None:
+    meter = Meter()
+    assert "next call" in refusal(getattr(meter, name)).refusal.reason
 
 
 @pytest.mark.parametrize("function", [asks_for_the_exact_type, asks_for_the_module])
