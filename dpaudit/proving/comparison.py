@@ -38,7 +38,8 @@ class Output:
     Parameters
     ----------
     skeleton
-        Nested lists ``[kind, names, parts]``, ``["output", number]`` and ``["constant", text]``.
+        Nested lists ``[kind, names, parts]``, ``["output", number]`` and ``["constant", text]``;
+        ``["raises", error, []]`` of a path on which noise decides that there is none.
     nodes
         Of the outputs.
     vocabularies
@@ -173,26 +174,28 @@ class Comparison:
                 run = recorder.record(state, self.call, data, primitives.generator())
         except NotFollowed:
             return _OTHER_DRAWS
-        if run.raised is not None:
-            is_draw = isinstance(run.raised, NotFollowed)
-            return _OTHER_DRAWS if is_draw else f"{_FAILS}: {run.error}"
+        if isinstance(run.raised, NotFollowed):
+            return _OTHER_DRAWS
         given = {name: one.astype(self.layout.dtypes[name]) for name, one in numbers.items()}
-        return self._held(run.value, given, state.drawn, steps)
+        return self._held(run, given, state.drawn, steps)
 
     def _held(
-        self, value: Any, numbers: dict[str, Any], drawn: list[Draw], steps: Steps | None
+        self, run: recorder.Run, numbers: dict[str, Any], drawn: list[Draw], steps: Steps | None
     ) -> str | None:
         """Return why an output is none that a path gives."""
         found = self._followed(numbers, drawn)
         if isinstance(found, str):
-            return found
+            return found if run.error is None else f"{_FAILS}: {run.error}"
         way, values = found
         if not _are_same_draws(way.draws(), drawn, exactly=True):
             return _OTHER_DRAWS
         if steps is not None and not steps.seen <= way.steps.seen:
             return UNLIKE
+        if way.output.skeleton[0] == "raises" or run.error is not None:
+            is_same = way.output.skeleton == ["raises", str(run.error), []]
+            return None if is_same else f"{_FAILS}: {run.error}"
         plain = list[Any]()
-        if not outline_plain(value, way.output.skeleton, plain):
+        if not outline_plain(run.value, way.output.skeleton, plain):
             return "it returns something else from plain data than from symbols"
         for n, (one, node) in enumerate(zip(plain, way.output.nodes, strict=True)):
             vocabulary = way.output.vocabularies.get(n)

@@ -193,13 +193,6 @@ def raises_on_symbols(x: Any, rng: Any) -> Any:
     raise ValueError("no")
 
 
-def raises_on_noise(x: Any, rng: Any) -> Any:
-    noisy = x.sum() + rng.laplace()
-    if noisy < 0:
-        raise ValueError("below")
-    return noisy
-
-
 def hashes(x: Any, rng: Any) -> Any:
     return len({one for one in x})
 
@@ -299,7 +292,7 @@ TRICKS = [
     keeps_state, asks_for_the_text, seeds_its_own,
     reseeds, takes_the_bits, seeds_by_records, shuffles, draws_by_records, indexes_by_records,
     returns_text, formats,
-    returns_an_object, returns_a_generator, raises_on_symbols, raises_on_noise, hashes,
+    returns_an_object, returns_a_generator, raises_on_symbols, hashes,
     converts_by_numpy, goes_by_time, branches_on_the_largest,
 ]  # fmt: skip
 
@@ -333,6 +326,27 @@ def test_a_type_is_that_of_the_array() -> None:
         return (type(x) is np.ndarray) * (x[0] == RARE) + rng.laplace()
 
     assert "equal" in operations(read_trace(release, ARRAY, runs=4))
+
+
+def raises_on_noise(x: Any, rng: Any) -> Any:
+    noisy = x.sum() + rng.laplace()
+    if noisy < 0:
+        raise ValueError("below")
+    return noisy
+
+
+def raises_what_it_caught(x: Any, rng: Any) -> Any:
+    noisy = rng.laplace()
+    if noisy < 0:
+        return memoryview(x)[0] + noisy
+    return noisy
+
+
+def test_an_error_that_noise_decides_is_an_output() -> None:
+    found = read_trace(raises_on_noise, ARRAY)
+    assert found.skeletons[0] == ["raises", "ValueError", []]
+    assert found.paths[0].program.outputs == ()
+    refusal(raises_what_it_caught)
 
 
 # --- plain Python ----------------------------------------------------------------------------
