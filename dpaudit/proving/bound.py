@@ -35,6 +35,7 @@ from dpaudit.proving.sampling import SampledPlan, sample_of
 from dpaudit.proving.selection import SelectionPlan
 from dpaudit.proving.shared_analysis import Memory, SharedAnalysis
 from dpaudit.proving.sparse_vector import Comparisons, claim_comparisons
+from dpaudit.proving.tournaments import join_tournament
 from dpaudit.proving.trace import Kind, Path, Trace
 from dpaudit.proving.universe import Universe
 
@@ -183,15 +184,33 @@ def bound_trace(trace: Trace) -> Bound:
     if not is_whole_tree([one.decisions for one in trace.paths]):
         decided = [one.decisions for one in trace.paths]
         raise InvalidArgument("trace.paths", decided, "a path for each way to decide")
+    whole = _bound_selection(trace)
     try:
-        return _bound_paths(trace.universe, trace.paths)
+        found = _bound_paths(trace.universe, trace.paths)
     except NotProved:
-        joined = join_coin_paths(trace.paths, trace.skeletons)
-        if len(joined) == len(trace.paths):
+        other = whole or _bound_joined(trace)
+        if other is None:
             raise
+        return other
+    return found if whole is None or found.pure <= whole.pure else whole
+
+
+def _bound_selection(trace: Trace) -> Bound | None:
+    """Return the bound of a function that says which of its scores is the largest, if it is one."""
+    joined = join_tournament(trace.paths, trace.skeletons)
+    if joined is not None:
         with suppress(NotProved):
             return _bound_paths(trace.universe, joined)
-        raise
+    return None
+
+
+def _bound_joined(trace: Trace) -> Bound | None:
+    """Return the bound where paths that part at a coin are one, None where there is none."""
+    joined = join_coin_paths(trace.paths, trace.skeletons)
+    if len(joined) < len(trace.paths):
+        with suppress(NotProved):
+            return _bound_paths(trace.universe, joined)
+    return None
 
 
 def is_whole_tree(ways: SequenceOf[tuple[bool, ...]]) -> bool:
