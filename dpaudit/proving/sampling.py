@@ -23,6 +23,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from dpaudit.accounting.composition import pure_epsilon
 from dpaudit.accounting.events import PoissonSubsampledGaussian, PoissonSubsampledLaplace
 from dpaudit.guarantees import rounding
@@ -170,10 +172,19 @@ class _Walk:
         if node.operation != "sum" or node.parameters["axis"] not in (None, 0, (0,), [0]):
             return []
         inner = self.draft.node(node.operands[0])
-        if inner.operation != "multiply" or inner.shape[:1] != (None,):
+        if inner.shape[:1] != (None,):
+            return []
+        if inner.operation == "where" and self._is_zero(inner.operands[2]):
+            return [(inner.operands[0], inner.operands[1])]
+        if inner.operation != "multiply":
             return []
         one, other = inner.operands
         return [(one, other), (other, one)]
+
+    def _is_zero(self, index: int) -> bool:
+        """Return whether a node is the constant 0."""
+        value = self.draft.value(index)
+        return value is not None and not np.any(value)
 
     def _coins(self, index: int) -> tuple[int, float] | None:
         """Return the draw and the rate of coins, one for each record."""

@@ -7,7 +7,8 @@ A comparison is known where ends decide it; elsewhere it may jump between 0 and 
 *Proof.* Let min(a, b) <= min(a', b') and a the smaller of a, b. Then min(a', b') - min(a, b)
 <= a' - a; likewise if b is the smaller. QED
 
-A clip towards 0 makes no row longer. ``where`` by a condition that neighbours have in common moves
+A clip towards 0 makes no row longer, and no row whose entries are kept or replaced by 0 is longer
+than it was. ``where`` by a condition that neighbours have in common moves
 each entry as the value does that is chosen; by a private condition it may jump between the ends of
 both. At most one of the numbers of a row that are compared with different public ones is equal:
 such a row has length 1 (as one-hot codes have).
@@ -171,8 +172,18 @@ def bound_where(knowledge: Knowledge, node: Node) -> Facts:
         low,
         high,
         is_integer=is_integer,
+        norms=_norms_of_choice(knowledge, node),
         change=np.maximum(then.change, otherwise.change),
     )
+
+
+def _norms_of_choice(knowledge: Knowledge, node: Node) -> dict[int, float] | None:
+    """Return the norms of rows of which entries may be replaced by 0."""
+    _, then, otherwise = lifted(knowledge, node)
+    for mine, theirs in ((then, otherwise), (otherwise, then)):
+        if mine.norms and not np.any(theirs.low) and not np.any(theirs.high):
+            return dict(mine.norms)
+    return None
 
 
 def _copy_branch(knowledge: Knowledge, node: Node, is_first: bool) -> Facts:
