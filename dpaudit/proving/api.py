@@ -27,6 +27,7 @@ from dpaudit.proving.report import CodeProof, Numbers, delta_of, lines_of
 from dpaudit.proving.trace import Trace
 
 Function = Callable[..., Any]
+_A_FUNCTION = "give a function that fits it and returns what is released"
 _MOST_SIZES = 32  # of datasets, each of which is read by itself
 
 
@@ -146,6 +147,8 @@ class Question:
         }
         called = call_as(function, form)
         try:
+            if form.method == "fit":
+                raise NotProved.at(known["name"], "an estimator keeps what it fits", _A_FUNCTION)
             several = [self._bound(called, one) for one in self._domains(sizes)]
         except NotProved as error:
             return CodeProof(**known, refusal=error.refusal)
