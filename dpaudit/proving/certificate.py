@@ -71,9 +71,8 @@ def certify(
     except checker.NotVerified as error:
         raise NotProved.at("the checker", str(error)) from error
     instance["events"] = [
-        {"path": n, "node": one["node"], "law": one["law"], "cost": _above(one["cost"])}
-        for n, path in enumerate(events)
-        for one in path
+        {"path": path, "node": node, "law": law, "cost": _above(own)}
+        for path, node, law, own in events
     ]
     instance["claim"] = dict(_claimed(cost, _numbers_of(claim, cost)))
     content = {
