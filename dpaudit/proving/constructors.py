@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from dpaudit.freezing import constructors
-from dpaudit.proving import structure
+from dpaudit.proving import special, structure
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.symbol import Symbol, Tracing, holds_symbol
 
@@ -42,7 +42,7 @@ def own_constructors(tracing: Tracing, function: Any) -> Iterator[None]:
             return call(self, *given, **named)
         return _each(tracing, self.pyfunc, given)
 
-    with constructors.replaced(_replacements(tracing), function, ("numpy.linalg",)):
+    with constructors.replaced(_replacements(tracing), function, ("numpy.linalg", "scipy.special")):
         np.vectorize.__call__ = vectorized  # type: ignore[method-assign]
         try:
             yield
@@ -56,13 +56,16 @@ def _replacements(tracing: Tracing) -> Iterator[tuple[Any, Any]]:
     of_arrays = [np.histogram, *(getattr(np, name) for name in _OF_ARRAYS)]
     yield from constructors.common_replacements(symbols, of_arrays)
     yield np.linalg.norm, constructors.caller(symbols, np.linalg.norm)
+    yield np.empty, constructors.maker(symbols, np.zeros)  # the same each time
+    yield np.empty_like, constructors.maker(symbols, np.zeros_like)
+    yield from special.replacements(tracing)
     for made in (np.eye, np.identity, np.arange, np.linspace):
         yield made, constructors.maker(symbols, made)
 
 
 def _each(tracing: Tracing, function: Any, given: Any) -> Any:
     """Return what a function of numbers makes of each entry."""
-    arrays = [tracing.symbol_of(one) for one in given]
+    arrays = [structure.copied(tracing.symbol_of(one)) for one in given]
     dims = np.broadcast_shapes(*(structure.known_lengths(tracing, one.dims) for one in arrays))
     if int(np.prod(dims, dtype=np.int64)) > _MOST_CALLS:
         tracing.refuse("numpy.vectorize of an array this large", "use operations of whole arrays")

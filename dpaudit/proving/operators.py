@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.proving import structure
+from dpaudit.proving import special, structure
 from dpaudit.proving.opaque import call_opaquely, can_call
 from dpaudit.proving.program import Shape
 from dpaudit.proving.symbol import Symbol, Tracing, holds_symbol
@@ -61,6 +61,8 @@ def apply(tracing: Tracing, ufunc: Any, given: Sequence[Any], options: Any = Non
     if ufunc is np.matmul:
         return tracing.rules.call(tracing, np.matmul, tuple(given), options or {})
     rule = _RULES.get(ufunc)
+    if rule is None and (made := special.rule_of(ufunc)) is not None:
+        rule = _composed(made)
     if rule is None and not options and can_call(ufunc, given):
         return call_opaquely(tracing, ufunc, given, {})
     if rule is None or (options and options.keys() - {"dtype", "casting"}):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import special
 
 from dpaudit.proving.refusals import NotProved
 from tests.proving.arrays import assert_same, trace
@@ -33,6 +34,8 @@ np.exp(x) + np.expm1(x) + np.exp2(x) + np.log(x * x) + np.log1p(x * x)
 np.log2(x * x) + np.log10(x * x)
 np.sin(x) + np.cos(x) + np.tan(x) + np.arctan(x) + np.tanh(x)
 np.degrees(x) + np.radians(x) + np.deg2rad(x) + np.rad2deg(x)
+special.expit(x), special.logit(abs(x) / 9), special.xlogy(abs(x), 2.0), special.softmax(x)
+special.log_softmax(x), special.logsumexp(x), special.softmax(X, axis=1), special.logsumexp(X, axis=0)
 np.floor(x) + np.ceil(x) + np.rint(x) + np.trunc(x)
 np.round(x, 2) + x.round() + np.around(x, 1) + np.round(100 * x, -1) + round(x[0], 1)
 np.maximum(x, 0) + np.minimum(0, x) + np.fmax(x, 1) + np.fmin(x, 1)
@@ -131,6 +134,7 @@ np.r_[x, 1, x], np.c_[x, x], np.array([x[0], 1, x[1]]), np.asarray([x, x]), np.a
 np.broadcast_to(x, (2, 6)), np.zeros_like(x), np.ones_like(X), np.full_like(x, 7), np.full(3, x[0])
 x.tolist(), x.item(2), X.item(1, 2), list(X), [row.sum() for row in X], x[2:].copy(), np.copy(X)
 X.shape, X.ndim, X.size, len(X), np.shape(X), np.size(X, 1), np.ndim(x), X.dtype == float
+np.empty_like(x) * 0, np.empty((2, 3)).shape, np.empty(3, dtype=int) * 0
 x[0] + x[-1], x[1:] - x[:-1], x[::2] * x[1::2], x[x.argmax()], X[np.argmax(X[:, 0])], x[[True] * 6]
 np.broadcast_arrays(x, 1.0), np.reshape(X, (3, 5), order="F"), X.reshape(1, 15, copy=True)
 """
@@ -286,7 +290,9 @@ def made(text):
     """Return the function of the arrays that an expression names."""
     names = [name for name in GIVEN if name in set(text.replace("_", "").translate(_SPLIT).split())]
     code = f"lambda {', '.join(names)}: ({text})"
-    return eval(code, {"np": np, "__name__": "shown"}), [GIVEN[name] for name in names]
+    return eval(code, {"np": np, "special": special, "__name__": "shown"}), [
+        GIVEN[name] for name in names
+    ]
 
 
 _SPLIT = str.maketrans(dict.fromkeys("()[]{},.:+-*/=<>!@&|^~% \"'", " "))
