@@ -16,6 +16,7 @@ from .attack.__main__ import main
 from .attack.campaign import Journal, Tally, attack_safely, run_campaign
 from .attack.levels import attack_program
 from .attack.search import CHEAP, FULL, Attack, Outcome
+from .attack.selections import attack_choice
 from .attack.traced import attack_function
 
 QUICK = replace(CHEAP, refined=0)
@@ -50,6 +51,18 @@ def test_no_cost_of_releases_is_beaten():
     proved = [one for one in found if one.proved]
     assert len(proved) > 8
     assert sum(one.found > 0.999 * one.proved for one in proved) > 2
+
+
+def test_no_cost_of_choices_is_beaten():
+    found = [attack_choice(seed) for seed in range(12)]
+    assert [seed for seed, one in enumerate(found) if one.is_beaten] == []
+    assert sum(one.proved is not None for one in found) >= 6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, 1000, 200))
+def test_no_cost_of_many_choices_is_beaten(first):
+    assert [seed for seed in range(first, first + 200) if attack_choice(seed, FULL).is_beaten] == []
 
 
 @pytest.mark.slow
@@ -98,6 +111,12 @@ def test_a_wrong_rule_is_found_within_few_programs(name):
 def test_a_wrong_cost_is_found_within_few_programs(name):
     with planted.PLANTED_COSTS[name]():
         assert any(costs.attack_releases(seed).is_beaten for seed in range(500))
+
+
+@pytest.mark.parametrize("name", sorted(planted.PLANTED_CHOICES))
+def test_a_wrong_cost_of_a_choice_is_found_within_few_programs(name):
+    with planted.PLANTED_CHOICES[name]():
+        assert any(attack_choice(seed).is_beaten for seed in range(300))
 
 
 # --- the campaign

@@ -11,7 +11,7 @@ from unittest import mock
 
 import numpy as np
 
-from dpaudit.proving import bound, composition, releases, settling
+from dpaudit.proving import bound, composition, releases, selection, settling
 from dpaudit.proving.facts import Facts, Rows
 from dpaudit.proving.program import Node
 from dpaudit.proving.rules import RULES, counts, entrywise, products, structure, sums
@@ -239,3 +239,20 @@ PLANTED_COSTS: dict[str, Callable[[], Any]] = {
     "half the length of a centre": lambda: _law("normal", _half_normal),
     "the dearest release alone": lambda: instead(bound, "add_up", _largest_alone),
 }
+
+
+def _moved_once(bounds: Any, row: int, differences: int | None) -> float:
+    return float(bounds.distance(row).linf)
+
+
+PLANTED_CHOICES: dict[str, Callable[[], Any]] = {
+    "scores that all move one way": lambda: instead(selection, "range_of", _moved_once),
+    "the tail of a slope that is halved": lambda: _half_slope(),
+}
+
+
+def _half_slope() -> Any:
+    whole = selection.SelectionPlan._slope
+    return mock.patch.object(
+        selection.SelectionPlan, "_slope", lambda plan, bounds: whole(plan, bounds) / 2
+    )

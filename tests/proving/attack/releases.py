@@ -27,17 +27,18 @@ def grow_releases(
     """
     growth, found = Growth(choices, universe), list[Release]()
     for _ in range(choices.between(1, 3)):
-        _grow_a_little(growth)
+        grow_a_little(growth)
         release = _release(growth, law)
         if release is not None:
             found.append(release)
     if choices.happens(30):
-        _grow_a_little(growth)
+        grow_a_little(growth)
     growth.program.outputs = tuple(one.node for one in found)
     return growth.program, tuple(found)
 
 
-def _grow_a_little(growth: Growth) -> None:
+def grow_a_little(growth: Growth) -> None:
+    """Append a few operations or phrases."""
     steps, phrases = weigh(SINGLE), weigh(PHRASES)
     for _ in range(growth.choices.between(1, 4)):
         step = growth.choices.one_of(phrases if growth.choices.happens(35) else steps)
