@@ -25,6 +25,7 @@ from dpaudit.proving import drawings
 from dpaudit.proving.analysis import Analysis
 from dpaudit.proving.coin_paths import join_coin_paths
 from dpaudit.proving.composition import PathCost, Stacks, add_up
+from dpaudit.proving.infinities import without_infinities
 from dpaudit.proving.inverse_cdf import with_plain_laws
 from dpaudit.proving.kinds import Additive, Drawing, Reader, Selection
 from dpaudit.proving.program import Program
@@ -184,6 +185,7 @@ def bound_trace(trace: Trace) -> Bound:
     if not is_whole_tree([one.decisions for one in trace.paths]):
         decided = [one.decisions for one in trace.paths]
         raise InvalidArgument("trace.paths", decided, "a path for each way to decide")
+    trace = without_infinities(trace)
     whole = _bound_selection(trace)
     try:
         found = _bound_paths(trace.universe, trace.paths)
@@ -252,8 +254,29 @@ def cost_of_path(program: Program, universe: Universe, memory: Memory | None = N
     NotProved
         It shows what no release covers, or nothing bounds one of its releases.
     """
-    reader = Reader(with_plain_laws(program))
-    claim_comparisons(reader)
+    plain = with_plain_laws(program)
+    reader = Reader(plain)
+    if not claim_comparisons(reader):
+        return _cost(reader, universe, memory)
+    memory = memory or Memory()
+    alone = _cost_or_none(Reader(plain), universe, memory)
+    try:
+        found = _cost(reader, universe, memory)
+    except NotProved:
+        if alone is None:
+            raise
+        return alone
+    return alone if alone is not None and alone.is_below(found) else found
+
+
+def _cost_or_none(reader: Reader, universe: Universe, memory: Memory) -> PathCost | None:
+    with suppress(NotProved):
+        return _cost(reader, universe, memory)
+    return None
+
+
+def _cost(reader: Reader, universe: Universe, memory: Memory | None) -> PathCost:
+    """Return what a program costs, with what was claimed of it before."""
     claim_responses(reader, universe)
     reading = reader.read()
     plans = [_plan(reader, one) for one in reading.releases]

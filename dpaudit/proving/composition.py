@@ -64,6 +64,12 @@ class PathCost:
     rho: float
     is_whole: bool
 
+    def is_below(self, other: PathCost) -> bool:
+        """Return whether it costs no more than another one, in every currency."""
+        ours = self.epsilon, self.mu, self.rho, not self.is_whole
+        theirs = other.epsilon, other.mu, other.rho, not other.is_whole
+        return all(one <= more for one, more in zip(ours, theirs, strict=True))
+
 
 @dataclass(frozen=True, eq=False)
 class Stacks:

@@ -163,13 +163,18 @@ class Comparisons:
         return not (any(one.rises for one in ways) and any(one.falls for one in ways))
 
 
-def claim_comparisons(reader: Reader) -> None:
-    """Have comparisons with one noisy threshold be releases by the theorem, where it applies."""
+def claim_comparisons(reader: Reader) -> bool:
+    """Have comparisons with one noisy threshold be releases by the theorem, where it applies.
+
+    Returns
+    -------
+    bool
+        Whether it does anywhere. It may cost more than to release all that is compared.
+    """
     finder = _Finder(reader)
-    for group in finder.groups():
-        claim = finder.claim(group)
-        if claim is not None:
-            reader.claim([claim])
+    claims = [one for one in map(finder.claim, finder.groups()) if one is not None]
+    reader.claim(claims)
+    return bool(claims)
 
 
 @dataclass(frozen=True, eq=False)
