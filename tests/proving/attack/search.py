@@ -48,7 +48,7 @@ class Effort:
         How many of them the next round starts from.
     refined
         Of how many nodes the prover is asked to look deeper; the output is the first.
-    boxes, levels
+    boxes, levels, variables
         Of a range that it encloses, at most: fewer are quicker, and no less sound.
     """
 
@@ -58,16 +58,23 @@ class Effort:
     refined: int = 1
     boxes: int = 40
     levels: int = 3
+    variables: int = 2
 
     @contextmanager
     def spend(self) -> Iterator[None]:
         """Enclose ranges as roughly inside the block."""
-        with mock.patch.multiple(ranges, MOST_BOXES=self.boxes, MOST_LEVELS=self.levels):
+        most = {"BOXES": self.boxes, "LEVELS": self.levels, "VARIABLES": self.variables}
+        with mock.patch.multiple(ranges, **{f"MOST_{name}": n for name, n in most.items()}):
             yield
 
 
 CHEAP = Effort()
-FULL = Effort(refined=2, boxes=ranges.MOST_BOXES, levels=ranges.MOST_LEVELS)
+FULL = Effort(
+    refined=2,
+    boxes=ranges.MOST_BOXES,
+    levels=ranges.MOST_LEVELS,
+    variables=ranges.MOST_VARIABLES,
+)
 DEEP = replace(FULL, rounds=25, width=64, best=6, refined=1000)
 
 
