@@ -27,6 +27,7 @@ from dpaudit.proving.kinds import Drawing
 from dpaudit.proving.program import Node
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.releases import Bounds, Spent, pure, unbounded
+from dpaudit.proving.responses import changed_entries
 from dpaudit.proving.selection import differences_of, range_of
 
 _WIDENING = frozenset({"broadcast", "reshape"})
@@ -154,7 +155,9 @@ class CoinsPlan:
         """
         distances = [bounds.distance(one) for one in self.logarithms]
         largest = max(one.linf for one in distances)
-        each = largest if size_of(self.node.shape) == 1 else math.inf
+        each = math.inf
+        if largest < math.inf:
+            each = rounding.times_up(changed_entries(bounds, self.logarithms[0]), largest)
         epsilon = min(each, rounding.sum_up((1, one.l1) for one in distances))
         if epsilon == math.inf:
             raise unbounded(bounds, self.logarithms[0], self.node.place)

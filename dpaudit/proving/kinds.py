@@ -220,7 +220,8 @@ class Reader:
             return Kind.PRIVATE
         if not any(one in self.forms for one in node.operands):
             return self._without_noise(node)
-        return self._travel(node) or self._choose(node) or self._look(node)
+        ways = self._travel, self._choose, self._toss, self._look
+        return next(kind for way in ways if (kind := way(node)) is not None)
 
     def _draw(self, node: Node) -> Kind:
         for one in node.operands:
@@ -312,6 +313,35 @@ class Reader:
         if isinstance(last, Additive) and last.node.index == scores:
             self.releases[-1] = Selection(node, last)
         return self._open(node.index)
+
+    def _toss(self, node: Node) -> Kind | None:
+        """Return that a uniform draw below private odds is public, where somebody looks at that."""
+        draws = [one for one in node.operands if self._is_uniform(one)]
+        if node.operation not in ("less", "less_equal") or len(draws) != 1:
+            return None
+        if self.draft.shape(draws[0]) != node.shape:  # one draw for several coins
+            return None
+        (odds,) = [one for one in node.operands if one != draws[0]] or [draws[0]]
+        users = [one for one in self.users[node.index] if one in self.live]
+        is_seen = any(self.draft.node(one).operation == "decide" for one in users)
+        is_seen = is_seen or node.index in self.draft.program.outputs
+        if odds in self.forms or not self.is_private(odds) or not is_seen:
+            return None
+        self.use(self.forms[draws[0]].atoms(), node)
+        given = {"law": "bernoulli", "number": -1}
+        made = Node(node.index, "draw", (odds,), given, node.shape, "bool", node.place)
+        self.releases.append(Drawing(made))
+        return self._open(node.index)
+
+    def _is_uniform(self, index: int) -> bool:
+        """Return whether a node is entries of uniform draws, and nothing is made of them."""
+        form = self.forms.get(index)
+        if form is None or form.centre is not None or len(form.terms) != 1:
+            return False
+        (term,) = form.terms
+        draws = self.atlas.draws_of(term.atoms)
+        laws = {self.draft.node(one).parameters["law"] for one in draws}
+        return laws == {"uniform"} and term.scale is None and not term.is_negative
 
     def _look(self, node: Node) -> Kind:
         for one in node.operands:

@@ -395,3 +395,42 @@ def test_a_way_that_no_path_takes_is_refused() -> None:
     paths = (_path(Sketch(), (2.0,), True),)
     with pytest.raises(InvalidArgument):
         bound_trace(Trace(_universe(), paths))
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_uniform_draw_below_private_odds_is_such_a_coin(swapped: bool) -> None:
+    own = Sketch()
+    half = own("multiply", own.records, own.constant(0.5), shape=(5,))
+    odds = own("add", half, own.constant(0.25), shape=(5,))
+    sides = own.draw("uniform", (5,)), odds
+    coins = own("less", *(sides[::-1] if swapped else sides), shape=(5,))
+    assert _bound(own.show(coins)).epsilon() == pytest.approx(math.log(3), rel=1e-9)
+
+
+def test_one_uniform_draw_below_two_private_odds_is_refused() -> None:
+    own = Sketch()
+    uniform = own.draw("uniform")
+    coins = [own("less", uniform, own.take(own.records, n)) for n in range(2)]
+    with pytest.raises(NotProved):
+        _bound(own.show(*coins))
+
+
+def test_odds_that_may_be_0_or_1_are_refused() -> None:
+    own = Sketch()
+    with pytest.raises(NotProved):
+        _bound(own.show(own("less", own.draw("uniform"), own.take(own.records, 0))))
+
+
+def test_a_private_coin_inside_of_a_noisy_sum_needs_no_odds() -> None:
+    own = Sketch()
+    coins = own("less", own.draw("uniform", (5,)), own.records, shape=(5,))
+    noisy = own("add", own("sum", coins, axis=None), own.scaled("laplace", 2.0))
+    assert _bound(own.show(noisy)).epsilon() == pytest.approx(0.5, rel=1e-9)
+
+
+def test_one_uniform_draw_below_the_odds_of_all_records_is_refused() -> None:
+    own = Sketch()
+    half = own("multiply", own.records, own.constant(0.5), shape=(5,))
+    odds = own("add", half, own.constant(0.25), shape=(5,))
+    with pytest.raises(NotProved):
+        _bound(own.show(own("less", own.draw("uniform"), odds, shape=(5,))))
