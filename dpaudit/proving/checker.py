@@ -644,7 +644,8 @@ class Reading(Ground):
                 axis = target.index(None)
             elif axis is not None:
                 axis += len(target) - rank
-            target[axis : axis + 1] = [2] if axis is not None else target[axis : axis + 1]
+            if axis is not None:
+                target[axis] = 2
             return self.stretched(array, target, axis)
         if name == "reshape":
             return self.reshaped(array, list(given["shape"]))
@@ -1368,9 +1369,11 @@ def fits(node: Any, array: Array, count: Any) -> bool:
     (low, high), shape = RANGES[node["dtype"]], list(array.shape)
     if array.axis is not None:
         shape[array.axis] = count
+    integral = node["dtype"] == "float64" or all(
+        one.bad or (one.whole and not one.noise) for one in array.items)
     ends = [one.args[0].ends if one.noise else one.ends for one in array.items if not one.bad
             and (one.moves or one.ends != (-INF, INF) or one.noise)]
-    return shape == node["shape"] and all(low <= a and b <= high for a, b in ends)
+    return integral and shape == node["shape"] and all(low <= a and b <= high for a, b in ends)
 
 def read_path(universe: Any, path: Any, changed: Any, alike: bool, budget: list[int]) -> Any:
     """Return the events of one path when one record changes."""
