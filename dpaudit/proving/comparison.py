@@ -210,7 +210,7 @@ class Comparison:
             way = self.ways[at]
             usable = _usable(way.draws(), drawn)
             try:
-                return way, evaluate(way.program, numbers, usable)
+                return way, evaluate(way.program, numbers, usable, needed=way.output.nodes)
             except OtherPath as error:
                 node = error.args[0] if error.args else -1
             except (IndexError, ValueError):

@@ -39,7 +39,7 @@ probabilities that depend on records are an operand. ``number`` says which draw 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -137,7 +137,13 @@ class OtherPath(Exception):
     """On these data and draws a condition decides otherwise than on this path."""
 
 
-def evaluate(program: Program, data: Mapping[str, Any], draws: Sequence[Any]) -> list[Any]:
+def evaluate(
+    program: Program,
+    data: Mapping[str, Any],
+    draws: Sequence[Any],
+    *,
+    needed: Collection[int] | None = None,
+) -> list[Any]:
     """Return the value of every node for a dataset and draws.
 
     Parameters
@@ -148,6 +154,9 @@ def evaluate(program: Program, data: Mapping[str, Any], draws: Sequence[Any]) ->
         The parts of the dataset, by name, as arrays of numbers.
     draws
         By their ``number``; those that are not needed may be missing at the end.
+    needed
+        The nodes whose values are; of any other, its largest finite number is held once no
+        operation asks for more. None for all.
 
     Raises
     ------
@@ -163,12 +172,33 @@ def evaluate(program: Program, data: Mapping[str, Any], draws: Sequence[Any]) ->
     6.0
     """
     values: list[Any] = []
+    done = [()] * len(program.nodes) if needed is None else _unneeded_after(program, needed)
     with np.errstate(all="ignore"):
-        for node in program.nodes:
+        for node, gone in zip(program.nodes, done, strict=True):
             operands = [values[one] for one in node.operands]
             found = _value(node, operands, data, draws)
             values.append(found if found.dtype == node.dtype else found.astype(node.dtype))
+            for one in gone:
+                values[one] = _largest(values[one])
     return values
+
+
+def _unneeded_after(program: Program, needed: Collection[int]) -> list[Sequence[int]]:
+    """Return of each node the nodes for whose values no later operation asks."""
+    last = {one: node.index for node in program.nodes for one in (node.index, *node.operands)}
+    kept, found = set(needed), list[Sequence[int]]([()] * len(program.nodes))
+    for one, at in last.items():
+        if one not in kept:
+            found[at] = (*found[at], one)
+    return found
+
+
+def _largest(value: Any) -> Any:
+    """Return the largest finite number of an array, for all of it."""
+    if value.size < 2 or value.dtype.kind != "f":
+        return value if value.size < 2 else np.zeros(())
+    size = np.abs(value).max()
+    return size if np.isfinite(size) else np.abs(value[np.isfinite(value)]).max(initial=0.0)
 
 
 def _value(node: Node, operands: list[Any], data: Mapping[str, Any], draws: Sequence[Any]) -> Any:

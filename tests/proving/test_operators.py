@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from tests.proving.arrays import assert_same
+from dpaudit.proving.program import evaluate
+from tests.proving.arrays import assert_same, trace
 
 X = np.random.default_rng(0).normal(size=6)
 ELEMENTWISE = {
@@ -20,3 +21,13 @@ ELEMENTWISE = {
 @pytest.mark.parametrize("name", ELEMENTWISE)
 def test_program_gives_what_the_function_gives(name):
     assert_same(ELEMENTWISE[name], X)
+
+
+def test_values_that_are_not_needed_are_let_go():
+    tracing, output = trace(lambda x: (np.clip(x, -2, 1) * 3).sum() - x[0], 1e3 * X)
+    index = output.index
+    every = evaluate(tracing.program, {"0": 1e3 * X}, ())
+    found = evaluate(tracing.program, {"0": 1e3 * X}, (), needed=[index])
+    assert found[index] == every[index]
+    assert all(np.size(one) == 1 for one in found)
+    assert max(map(np.max, found)) == max(np.abs(one).max() for one in every)
