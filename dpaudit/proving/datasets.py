@@ -37,13 +37,20 @@ def datasets_of(layout: Layout, count: int, rng: Generator) -> Iterator[Numbers]
     >>> [one[""].tolist() for one in datasets_of(layout, 2, np.random.default_rng(0))]
     [[0.0, 0.0], [2.0, 2.0]]
     """
-    low, high = layout.sizes
+    low, high = _sizes(layout)
     for number in range(count):
-        records = low if low == high else max(1, int(rng.integers(low, high + 1)))
+        records = int(rng.integers(low, high + 1))
         style = _STYLES[number % len(_STYLES)]
         yield {
             part.name: _rows(layout, part, records, style, rng) for part in layout.universe.parts
         }
+
+
+def _sizes(layout: Layout) -> tuple[int, int]:
+    """Return the fewest and the most records of two neighbours."""
+    low, high = layout.sizes
+    is_fixed = layout.universe.records is not None or low < high
+    return (low, high) if is_fixed else (max(low - 1, 0), high + 1)
 
 
 def _rows(
@@ -101,6 +108,8 @@ def _share(style: str, shape: tuple[int, ...], rng: Generator) -> NDArray[np.flo
         return few[rng.integers(0, 2, size=shape)]
     if style == "odd":
         found = np.full(shape, float(rng.integers(0, 2)))
+        if not len(found):
+            return found
         found[int(rng.integers(0, shape[0]))] = rng.integers(0, _STEPS + 1) / _STEPS
         return found
     return np.asarray(steps)

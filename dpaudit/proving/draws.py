@@ -384,6 +384,13 @@ def _permutation(given: Arguments) -> Asked:
     return Asked("permutation", {"count": size}, (size,), lambda rng: rng.permutation(size))
 
 
+def _in_place(given: Arguments) -> Asked:
+    raise NotFollowed(
+        f"{given.title} puts what it is given into another order",
+        "take entries at a permutation of positions: x[rng.permutation(n)]",
+    )
+
+
 _READERS: dict[str, Callable[[Arguments], Asked]] = {
     "integers": _integers,
     "randint": _random_integer,
@@ -404,5 +411,7 @@ _READERS: dict[str, Callable[[Arguments], Asked]] = {
     "choice": _choice,
     "choices": _choices,
     "permutation": _permutation,
+    "permuted": _in_place,
+    "shuffle": _in_place,
 }
 """What reads a call, by the kind that a primitive has when it is intercepted."""

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.freezing import tracked
+from dpaudit.freezing import primitives, tracked
 
 _MOST = 20_000  # values that are looked at
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
@@ -133,7 +133,7 @@ class _Looked:
             return [self.at(one) for one in value]
         if isinstance(value, set | frozenset):
             return (len(value), sorted(map(repr, value)) if len(value) < _MOST else None)
-        if isinstance(value, ModuleType | np.random.Generator | np.random.RandomState):
+        if isinstance(value, (ModuleType, primitives.OwnGenerator, primitives.OwnRandomState)):
             return None
         kind = value if isinstance(value, type) else type(value)
         if tracked.is_installed(_file_of(kind)):

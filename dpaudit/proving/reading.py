@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path as File
@@ -131,7 +133,8 @@ class _Reader:
 
         Not where it is long: then the plain runs, of which each comes after another, have to do.
         """
-        with own_constructors(self.tracing, self.function), own_builtins(self.function):
+        function = self.function
+        with own_constructors(self.tracing, function), own_builtins(function), self._alone():
             before = kept_state(self.function)
             ways = [
                 Way(program, decisions, *found)
@@ -147,6 +150,20 @@ class _Reader:
         if not are_same(ways[0].program, self.tracing.program):
             raise NotProved.at(place_of(self.function), UNLIKE)
         return ways
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Refuse threads inside the block: nobody follows in which order they write."""
+        start = threading.Thread.start
+
+        def refuse(_: threading.Thread) -> None:
+            self.tracing.refuse("starts a thread, whose operations have no order")
+
+        threading.Thread.start = refuse  # type: ignore[assignment, method-assign]
+        try:
+            yield
+        finally:
+            threading.Thread.start = start  # type: ignore[assignment, method-assign]
 
     def _run(self) -> tuple[Output, Steps]:
         tracing, steps = self.tracing, Steps()
