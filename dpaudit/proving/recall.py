@@ -15,7 +15,7 @@ import numpy as np
 from dpaudit.proving.facts import Facts, of_public
 from dpaudit.proving.program import Node
 from dpaudit.proving.rules.contract import Knowledge
-from dpaudit.proving.rules.matrices import is_gram
+from dpaudit.proving.rules.matrices import is_gram, is_weighted_gram
 from dpaudit.proving.standing import is_fixed
 from dpaudit.proving.trace import Kind
 
@@ -80,7 +80,9 @@ def _structure_of(knowledge: Knowledge, node: Node) -> Any:
     if node.operation == "sum":
         inner = knowledge.program.nodes[node.operands[0]]
         return _facts_of_square(knowledge, inner)
-    return is_gram(knowledge, node) if node.operation == "matmul" else None
+    if node.operation != "matmul":
+        return None
+    return is_gram(knowledge, node), is_weighted_gram(knowledge, node)
 
 
 def _facts_of_square(knowledge: Knowledge, node: Node) -> Any:

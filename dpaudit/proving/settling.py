@@ -268,6 +268,9 @@ def settle(
     distance
         What a rule says of the whole.
     """
+    if norms:
+        most = min(norms.values())
+        low, high = np.maximum(low, -most), np.minimum(high, most)
     if is_integer:
         low, high, change = np.ceil(low), np.floor(high), np.floor(change)
     if shape == ():

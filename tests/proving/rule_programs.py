@@ -403,8 +403,14 @@ def _clip(rng: np.random.Generator, grown: Grown) -> None:
     if length is None:
         return
     bound, single = constant(grown, float(rng.choice([0.5, 1.0, 2.0]))), constant(grown, 1.0)
-    kind = int(rng.integers(6))
-    if kind == 0:
+    kind = int(rng.integers(9))
+    if kind == 6:
+        _guard(grown, one, length)
+    elif kind == 7:
+        _normalise(grown, one, axes)
+    elif kind == 8:
+        _weigh(grown, one)
+    elif kind == 0:
         factor = compute(grown, "divide", [bound, length])
         factor = compute(grown, "minimum", [single, factor or 0])
         compute(grown, "multiply", [one, factor or 0])
@@ -430,6 +436,37 @@ def _clip(rng: np.random.Generator, grown: Grown) -> None:
             grown, "minimum", [single, compute(grown, "divide", [bound, slack or 0]) or 0]
         )
         compute(grown, "multiply", [one, factor or 0])
+
+
+def _guard(grown: Grown, one: int, length: int) -> None:
+    """Append a vector divided by its length, and 0 where that is 0."""
+    zero = constant(grown, 0.0)
+    is_long = compute(grown, "less", [zero, length])
+    quotient = compute(grown, "divide", [one, length])
+    compute(grown, "where", [is_long or 0, quotient or 0, zero])
+
+
+def _normalise(grown: Grown, one: int, axes: Any) -> None:
+    """Append exponentials divided by their sum along axes."""
+    powers = compute(grown, "exp", [one])
+    total = compute(grown, "sum", [powers or 0], axis=[int(axis) for axis in axes])
+    if powers is None or total is None:
+        return
+    kept = [1 if axis in axes else n for axis, n in enumerate(grown.values[one].shape)]
+    total = add(grown, "reshape", [total], grown.values[total].reshape(kept))
+    compute(grown, "divide", [powers, total])
+
+
+def _weigh(grown: Grown, one: int) -> None:
+    """Append a matrix of products of rows, each with a weight of its own."""
+    value = grown.values[one]
+    if value.ndim != 2:
+        return
+    weight = compute(grown, "take", [one], key=[None, [0]])
+    weight = compute(grown, "absolute", [weight or 0])
+    rows = compute(grown, "multiply", [one, weight or 0])
+    turned = compute(grown, "transpose", [one], axes=[1, 0])
+    compute(grown, "matmul", [turned or 0, rows or 0])
 
 
 def _size(rng: np.random.Generator, grown: Grown) -> None:

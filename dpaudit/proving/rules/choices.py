@@ -24,9 +24,11 @@ import numpy as np
 from dpaudit.proving.facts import Facts, of_nothing
 from dpaudit.proving.program import Node, Shape
 from dpaudit.proving.refusals import Refusal
+from dpaudit.proving.rounding import multiply_up
 from dpaudit.proving.rules.contract import Knowledge, Rule
 from dpaudit.proving.rules.entrywise import combine, jump, lifted
-from dpaudit.proving.standing import is_fixed
+from dpaudit.proving.settling import magnitude
+from dpaudit.proving.standing import is_fixed, join
 
 
 def _less(one: Facts, other: Facts) -> tuple[Any, Any]:
@@ -164,7 +166,10 @@ def bound_where(knowledge: Knowledge, node: Node) -> Facts:
     low, high = np.minimum(then.low, otherwise.low), np.maximum(then.high, otherwise.high)
     is_integer = then.is_integer and otherwise.is_integer
     if not is_fixed(condition):
-        return jump(knowledge, node, low, high, is_integer=is_integer)
+        norms = _norms_of_choice(knowledge, node)
+        if condition.norms:
+            norms = _norms_of_chosen(knowledge, node) or norms
+        return jump(knowledge, node, low, high, is_integer=is_integer, norms=norms)
     return combine(
         knowledge,
         node,
@@ -184,6 +189,18 @@ def _norms_of_choice(knowledge: Knowledge, node: Node) -> dict[int, float] | Non
         if mine.norms and not np.any(theirs.low) and not np.any(theirs.high):
             return dict(mine.norms)
     return None
+
+
+def _norms_of_chosen(knowledge: Knowledge, node: Node) -> dict[int, float] | None:
+    """Return the lengths of rows of a code's truth values times numbers, and 0 elsewhere."""
+    condition, then, otherwise = lifted(knowledge, node)
+    if np.any(otherwise.low != 0) or np.any(otherwise.high != 0) or condition.rows is None:
+        return None
+    rows = join([condition, then, otherwise], node.shape)
+    if rows is None or rows.axis != condition.rows.axis:
+        return None
+    largest = float(np.max(magnitude(then), initial=0.0))
+    return {kind: float(multiply_up(one, largest)) for kind, one in condition.norms.items()}
 
 
 def _copy_branch(knowledge: Knowledge, node: Node, is_first: bool) -> Facts:

@@ -105,15 +105,49 @@ def bound_clip(knowledge: Knowledge, node: Node) -> Facts | None:
 
 def bound_division(knowledge: Knowledge, node: Node) -> Facts | None:
     """Return the facts of a vector divided by a number that its length is in; None of others."""
-    vector, divisor = node.operands
+    divisor = node.operands[1]
     length = find_length(knowledge, divisor, _MOST_STEPS)
-    if length is None or not bool(np.all(knowledge.facts(divisor).low > 0)):
+    if length is None or not is_positive(knowledge, divisor):
         return None
+    return _divide(knowledge, node, length)
+
+
+def bound_guarded(knowledge: Knowledge, node: Node) -> Facts | None:
+    """Return the facts of a vector divided by its length where that is not 0, and 0 elsewhere."""
+    condition, then, otherwise = (knowledge.program.nodes[one] for one in node.operands)
+    zero = knowledge.facts(otherwise.index)
+    if condition.operation != "less" or then.operation != "divide" or then.shape != node.shape:
+        return None
+    limit, tested = condition.operands
+    length = find_length(knowledge, then.operands[1], _MOST_STEPS)
+    is_zero = is_fixed(zero) and bool(np.all(zero.low == 0) and np.all(zero.high == 0))
+    is_same = _strip(knowledge, tested) is _strip(knowledge, then.operands[1])
+    if length is None or not is_zero or not is_same:
+        return None
+    known = knowledge.facts(limit)
+    if known.refusal is not None or not bool(np.all(known.low >= 0)):
+        return None
+    if not _lines_up(knowledge, condition.index, length, then):
+        return None
+    return _divide(knowledge, then, replace(length, is_alone=False))
+
+
+def _lines_up(knowledge: Knowledge, index: int, length: Length, then: Node) -> bool:
+    """Return whether a condition is of the vector that is divided, of each its own."""
+    return _is_aligned(
+        knowledge, then, length.vector, index, Shrinking(length, 0.0, True, False, math.inf)
+    )
+
+
+def _divide(knowledge: Knowledge, node: Node, length: Length) -> Facts | None:
+    """Return the facts of a vector divided by a positive multiple of its length."""
+    vector, divisor = node.operands
     scale = _scale_of(knowledge, vector, length.vector)
     if scale is None:
         return None
     bound = float(up(scale / length.multiple))
-    cap = float(up(scale / np.min(knowledge.facts(divisor).low)))
+    least = float(np.min(knowledge.facts(divisor).low, initial=math.inf))
+    cap = float(up(scale / least)) if least > 0 else math.inf
     found = Shrinking(length, bound, True, length.is_alone and length.kind == 2, cap)
     if not _is_aligned(knowledge, node, length.vector, divisor, found):
         return None
@@ -177,11 +211,7 @@ def _length_itself(knowledge: Knowledge, node: Node) -> Length | None:
     """Return the length that a root of a sum of squares, or a sum of absolute values, is."""
     nodes = knowledge.program.nodes
     if node.operation == "sum":
-        inner = nodes[node.operands[0]]
-        if inner.operation != "absolute":
-            return None
-        axes = axes_of(node.parameters["axis"], len(inner.shape))
-        return Length(inner.operands[0], axes, 1, is_alone=False)
+        return _length_of_sum(knowledge, node)
     if node.operation == "power" and not _is_number(knowledge, node.operands[1], 0.5):
         return None
     total, is_alone = _strip(knowledge, node.operands[0]), True
@@ -207,6 +237,37 @@ def _without_slack(knowledge: Knowledge, node: Node) -> Node:
         if is_fixed(facts) and facts.refusal is None and bool(np.all(facts.low >= 0)):
             return _strip(knowledge, one)
     return node
+
+
+def _length_of_sum(knowledge: Knowledge, node: Node) -> Length | None:
+    """Return the L1 length that a sum of absolute values or of positive numbers is."""
+    index = node.operands[0]
+    inner = knowledge.program.nodes[index]
+    axes = axes_of(node.parameters["axis"], len(inner.shape))
+    if inner.operation == "absolute":
+        return Length(inner.operands[0], axes, 1, is_alone=False)
+    facts = knowledge.facts(index)
+    is_size = facts.refusal is None and bool(np.all(facts.low >= 0))
+    return Length(index, axes, 1, is_alone=False) if is_size else None
+
+
+def is_positive(knowledge: Knowledge, index: int, steps: int = _MOST_STEPS) -> bool:
+    """Return whether a number is above 0, however little: as exponentials are, and their sums."""
+    node, facts = knowledge.program.nodes[index], knowledge.facts(index)
+    if facts.refusal is not None or steps <= 0:
+        return False
+    if node.operation == "exp" or bool(np.all(facts.low > 0)):
+        return True
+    if node.operation == "sum" and (None in _lengths_added(knowledge, node)):
+        return False
+    if node.operation in {"reshape", "broadcast", "sum", "sqrt"}:
+        return is_positive(knowledge, node.operands[0], steps - 1)
+    return False
+
+
+def _lengths_added(knowledge: Knowledge, node: Node) -> list[int | None]:
+    shape = knowledge.program.nodes[node.operands[0]].shape
+    return [shape[axis] or None for axis in axes_of(node.parameters["axis"], len(shape))]
 
 
 def _is_number(knowledge: Knowledge, index: int, number: float) -> bool:

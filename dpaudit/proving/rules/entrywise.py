@@ -251,6 +251,7 @@ def jump(
     operands = lifted(knowledge, node)
     if all(is_fixed(one) for one in operands):
         return of_public(low, high, is_integer=is_integer)
+    rows = join(operands, node.shape)
     moving = [one for one in operands if not is_fixed(one)]
     stirred = sum(np.asarray(one.change > 0, dtype=float) for one in moving)
     return settle(
@@ -260,8 +261,8 @@ def jump(
         high,
         np.where(stirred > 0, np.minimum(change, width(low, high)), 0.0),
         is_integer=is_integer,
-        rows=join(operands, node.shape),
-        norms=norms,
+        rows=rows,
+        norms=norms if _have_rows_alike(operands, rows) else None,
         moves=stir(moving),
         distance=distance,
     )

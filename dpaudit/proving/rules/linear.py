@@ -1,20 +1,22 @@
 """Sums, differences and negatives of two values.
 
 **Theorem.** |(a + b) - (a' + b')| <= |a - a'| + |b - b'| in every norm, and in every entry; the
-ends add up. The length of a sum of two rows is at most the sum of their lengths.
+ends add up. The length of a sum of two rows is at most the sum of their lengths; the Euclidean
+length of a difference of two that are not negative is at most sqrt(|u|^2 + |v|^2).
 
-*Proof.* The triangle inequality. QED
+*Proof.* The triangle inequality; |u - v|^2 = |u|^2 + |v|^2 - 2 u.v, and u.v >= 0. QED
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from dpaudit.proving.facts import Facts
 from dpaudit.proving.program import Node
-from dpaudit.proving.rounding import down, up
+from dpaudit.proving.rounding import add_up, down, up
 from dpaudit.proving.rules.contract import Knowledge, Rule
 from dpaudit.proving.rules.entrywise import combine, lifted
 from dpaudit.proving.settling import lengths_of_rows, magnitude
@@ -78,7 +80,24 @@ def _add_norms(knowledge: Knowledge, node: Node) -> dict[int, float] | None:
     if len(axes) != 1:
         return None
     each = [row_norms(one, node, axes.copy().pop()) for one in operands]
-    return {kind: float(up(each[0][kind] + each[1][kind])) for kind in (1, 2)}
+    first, second = (add_up(each[0][kind], each[1][kind]) for kind in (1, 2))
+    if _point_apart(node, operands):
+        second = min(second, math.hypot(each[0][2], each[1][2]) * (1 + 2.0**-50))
+    return {1: first, 2: second}
+
+
+def _point_apart(node: Node, operands: list[Facts]) -> bool:
+    """Return whether entries of one are never of the sign of what is added to them."""
+    signs = [_sign(one) for one in operands]
+    if node.operation == "subtract":
+        signs[1] = -signs[1]
+    return signs[0] * signs[1] < 0
+
+
+def _sign(facts: Facts) -> int:
+    if bool(np.all(facts.low >= 0)):
+        return 1
+    return -1 if bool(np.all(facts.high <= 0)) else 0
 
 
 def row_norms(facts: Facts, node: Node, axis: int | None) -> dict[int, float]:

@@ -11,7 +11,8 @@ below; (M x)_i = sum_p M_ip x_p. QED
 **Theorem (products of rows).** A' B, contracted over records, is the sum over rows of outer
 products a b' of the two rows. The L1 and the Euclidean length of a b' is the product of lengths;
 |u u' - v v'|_F^2 = |u|^4 + |v|^4 - 2 (u.v)^2 <= 2 C^4 if |u|, |v| <= C, and no entry of it is above
-C^2: a product u_i u_j lies between -C^2 / 2 and C^2 / 2, and a square between 0 and C^2.
+C^2: a product u_i u_j lies between -C^2 / 2 and C^2 / 2, and a square between 0 and C^2. The same
+holds of s u u' and t v v' for numbers s, t that are not negative, with s |u|^2, t |v|^2 <= C^2.
 
 *Proof.* Expand; 2 |u_i u_j| <= u_i^2 + u_j^2. QED
 
@@ -303,7 +304,8 @@ def _contract_records(knowledge: Knowledge, node: Node, one: Facts, other: Facts
     )
     product = _multiply_rows((first, second), rows, lengths, is_square=is_square)
     low, high = _add_ends_of_rows(product, shape)
-    movements = _movements_of_gram(lengths[0]) if is_square else ANYHOW
+    has_sign = is_square or is_weighted_gram(knowledge, node)
+    movements = _movements_of_gram(lengths) if has_sign else ANYHOW
     return add_along(knowledge.universe, node, product, shape, (0,), low, high, movements)
 
 
@@ -315,6 +317,12 @@ def _refuse_contraction(node: Node) -> Facts:
             "multiply rows of records by rows of the same records",
         )
     )
+
+
+def _is_turned(node: Node) -> bool:
+    """Return whether a value is a matrix with lines for columns."""
+    axes = node.parameters.get("axes")
+    return node.operation == "transpose" and len(node.shape) == 2 and axes in (None, [1, 0], (1, 0))
 
 
 def _put_rows_first(facts: Facts, shape: Shape, axis: int, extra: list[int]) -> Facts:
@@ -335,7 +343,28 @@ def is_gram(knowledge: Knowledge, node: Node) -> bool:
     left, right = node.operands
     if left == right:
         return len(nodes[left].shape) == 1
-    return nodes[left].operation == "transpose" and nodes[left].operands[0] == right
+    return _is_turned(nodes[left]) and nodes[left].operands[0] == right
+
+
+def is_weighted_gram(knowledge: Knowledge, node: Node) -> bool:
+    """Return whether rows meet themselves times a number of each row that is not negative."""
+    nodes = knowledge.program.nodes
+    left, right = (nodes[index] for index in node.operands)
+    if not _is_turned(left):
+        return False
+    inner = nodes[left.operands[0]]
+    return _is_multiple(knowledge, right, inner) or _is_multiple(knowledge, inner, right)
+
+
+def _is_multiple(knowledge: Knowledge, node: Node, rows: Node) -> bool:
+    """Return whether a matrix is another one, each row times a number that is not negative."""
+    if node.operation != "multiply" or rows.index not in node.operands:
+        return False
+    one, other = node.operands
+    factor = knowledge.program.nodes[other if one == rows.index else one]
+    facts = knowledge.facts(factor.index)
+    is_for_row = node.shape == rows.shape and factor.shape in {(), (1,), (*rows.shape[:1], 1)}
+    return is_for_row and facts.refusal is None and bool(np.all(facts.low >= 0))
 
 
 def _multiply_rows(
@@ -380,9 +409,9 @@ def _ends_of_gram(low: Any, high: Any, square: float) -> tuple[Any, Any]:
     return low, np.where(is_square, high, np.minimum(high, half))
 
 
-def _movements_of_gram(lengths: dict[int, float]) -> Ends:
-    """Return how far the outer product of a row with itself moves, by the row's lengths."""
-    first, second = (float(multiply_up(lengths[kind], lengths[kind])) for kind in (1, 2))
+def _movements_of_gram(lengths: tuple[dict[int, float], dict[int, float]]) -> Ends:
+    """Return how far the outer product of a row with a multiple of itself moves, by lengths."""
+    first, second = (float(multiply_up(lengths[0][kind], lengths[1][kind])) for kind in (1, 2))
     return np.array([[2 * first], [float(up(_ROOT_OF_TWO * second))], [second]])
 
 

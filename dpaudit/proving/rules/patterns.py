@@ -13,7 +13,7 @@ import numpy as np
 
 from dpaudit.proving.facts import Facts
 from dpaudit.proving.program import Node
-from dpaudit.proving.rules.clipping import bound_clip, bound_division
+from dpaudit.proving.rules.clipping import bound_clip, bound_division, bound_guarded
 from dpaudit.proving.rules.contract import Knowledge
 from dpaudit.proving.rules.sums import axes_of
 from dpaudit.proving.settling import settle, spread
@@ -59,6 +59,7 @@ def _bound_from_start(
 PATTERNS: dict[str, Pattern] = {
     "multiply": bound_clip,
     "divide": bound_division,
+    "where": bound_guarded,
     "maximum": bound_extreme_of_none,
     "minimum": bound_extreme_of_none,
 }

@@ -354,22 +354,24 @@ def bound_assign(knowledge: Knowledge, node: Node) -> Facts:
     """Return the facts of an array some of whose entries are written anew."""
     array, value = (knowledge.facts(one) for one in node.operands)
     key: Key = node.parameters["key"]
-    if None in node.shape:
+    if any(at is not None and n is None for at, n in zip(key, node.shape, strict=True)):
         return _refuse_positions(node)
-    shape = tuple(one or 0 for one in node.shape)
+    shape = tuple(1 if one is None else one for one in node.shape)
     mesh = open_mesh(key, shape)
     ends = [_write(*both, shape, mesh) for both in zip(_ends(array), _ends(value), strict=True)]
     is_integer = array.is_integer and value.is_integer
     if is_fixed(array) and is_fixed(value):
         return of_public(ends[0], ends[1], is_integer=is_integer)
-    target = tuple(n if at is None else len(at) for at, n in zip(key, shape, strict=True))
+    target = tuple(n if at is None else len(at) for at, n in zip(key, node.shape, strict=True))
     value = lift(value, knowledge.program.nodes[node.operands[1]].shape, target)
     return settle(
         node.shape,
         knowledge.universe,
         *ends,
         is_integer=is_integer,
-        rows=_rows_of_written(array, value, key, shape),
+        rows=join([array, value], node.shape)
+        if None in node.shape
+        else _rows_of_written(array, value, key, shape),
         moves=np.minimum(
             _beside([array.moves, value.moves]),
             moves_of_partition(knowledge, _values_written(knowledge, node)),
