@@ -21,6 +21,7 @@ from dpaudit.proving.universe import Part, Universe
 
 SAMPLE = 11
 TOLERANCE = 1e-9
+LARGEST = 1e9
 Data = dict[str, Any]
 
 
@@ -513,6 +514,8 @@ def find_breach(grown: Grown, analysis: Analysis, pair: tuple[Data, Data, list[i
         facts = analysis.facts(node.index)
         if facts.refusal is not None:
             continue
+        if max(np.abs(each, dtype=float).max(initial=0) for each in (one, two)) > LARGEST:
+            return ""  # beyond what doubles tell apart: bounds are of real numbers
         found = _breach_of_ends(facts, one) or _breach_of_ends(facts, two)
         if not found and None in node.shape:
             found = _breach_of_added(facts, one, two, at, universe)
