@@ -299,7 +299,7 @@ BENDS = (claim_less, narrow_ends, state_norm, set_flag, change_relation, turn_to
 
 
 def is_of_the_code(bent, document):
-    """Return whether a bent file states the program, the datasets and the neighbours as they are."""
+    """Return whether a bent file states program, datasets and neighbours as they are."""
     stated, true = bent["instance"], document["instance"]
     same = stated["universe"] == true["universe"]
     return same and not list(differences(stated["paths"], true["paths"]))
@@ -325,7 +325,8 @@ def _program(instance):
     program = Program(outputs=tuple(path["outputs"]))
     for one in path["nodes"]:
         given = dict(one["parameters"])
-        program.add(one["operation"], one["operands"], shape=tuple(one["shape"]), dtype=one["dtype"], **given)  # fmt: skip
+        shape = tuple(one["shape"])
+        program.add(one["operation"], one["operands"], shape=shape, dtype=one["dtype"], **given)
     return program
 
 
