@@ -6,6 +6,7 @@ They cannot be imported by name: pytest knows ``tests/examples`` as the package 
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -18,6 +19,6 @@ def load_example(path: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{path}.py")
     assert spec is not None
     assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
