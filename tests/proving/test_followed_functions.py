@@ -17,7 +17,7 @@ import pytest
 from dpaudit.domains.domain import Domain
 from dpaudit.proving.reading import read_trace
 from dpaudit.proving.refusals import NotProved
-from examples import replayed
+from tests.own_examples import load_example
 from tests.proving.readings import (
     ANY_SIZE,
     ARRAY,
@@ -28,6 +28,8 @@ from tests.proving.readings import (
     operations,
     refusal,
 )
+
+replayed = load_example("replayed")
 
 # --- plain Python ----------------------------------------------------------------------------
 
