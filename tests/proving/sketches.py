@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dpaudit.proving.program import Program, Shape
 
 
@@ -16,16 +18,14 @@ class Sketch:
     def total(self) -> int:
         return self("sum", self.records, axis=None)
 
-    def draw(
-        self, law: str = "laplace", shape: tuple[int | None, ...] = (), **given: object
-    ) -> int:
+    def draw(self, law: str = "laplace", shape: tuple[int | None, ...] = (), **given: Any) -> int:
         self.draws += 1
         return self.program.add("draw", shape=shape, law=law, number=self.draws - 1, **given)
 
     def constant(self, value: object, shape: tuple[int, ...] = ()) -> int:
         return self.program.add("constant", shape=shape, value=value)
 
-    def __call__(self, operation: str, *operands: int, shape: Shape = (), **given: object) -> int:
+    def __call__(self, operation: str, *operands: int, shape: Shape = (), **given: Any) -> int:
         return self.program.add(
             operation, operands, shape=shape, place=f"{operation} here", **given
         )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
+from collections import defaultdict
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpaudit.proving.bound import bound_trace
 from dpaudit.proving.coin_paths import join_coin_paths
@@ -41,16 +42,16 @@ def _paths(count: int, **given: bool) -> tuple[Path, ...]:
     return tuple(Path(_answers(one, **given), one) for one in ways)
 
 
-def _law(program: Program, data: np.ndarray) -> Counter[tuple[float, ...]]:
+def _law(program: Program, data: NDArray[np.float64]) -> dict[tuple[float, ...], Fraction]:
     """Return the law of the outputs, over all values of draws."""
     laws = {
         n.parameters["number"]: range(n.parameters["low"], n.parameters["high"])
         for n in program.nodes
         if n.operation == "draw"
     }
-    found: Counter[tuple[float, ...]] = Counter()
+    found: dict[tuple[float, ...], Fraction] = defaultdict(Fraction)
     for way in itertools.product(*(laws[k] for k in sorted(laws))):
-        draws = [None] * (1 + max(laws))
+        draws: list[int | None] = [None] * (1 + max(laws))
         for number, value in zip(sorted(laws), way, strict=True):
             draws[number] = value
         values = evaluate(program, {"": data}, draws)
@@ -85,7 +86,7 @@ def test_one_coin_for_all_records_is_not_proved() -> None:
 
 def test_sides_of_other_laws_are_not_put_together_as_if_they_were_alike() -> None:
     paths = list(_paths(2))
-    changed = {(True, False): _answers((True, False), biased=True)}
+    changed: dict[tuple[bool, ...], Program] = {(True, False): _answers((True, False), biased=True)}
     paths = [Path(changed.get(one.decisions, one.program), one.decisions) for one in paths]
     joined = join_coin_paths(paths)
     for path in joined:
