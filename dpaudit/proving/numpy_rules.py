@@ -13,6 +13,8 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from dpaudit.freezing.constructors import original_of
 from dpaudit.proving import (
     lookups,
@@ -144,7 +146,27 @@ def call(tracing: Tracing, function: Any, args: Any, named: Any) -> Any:
         return _apply(tracing, function, rule, args, named)
     if can_call(function, (args, named)):
         return call_opaquely(tracing, function, args, named)
-    tracing.refuse(f"numpy.{_name_of(function)} of what records or noise decide is not followed")
+    reason = f"numpy.{_name_of(function)} of what records or noise decide is not followed"
+    tracing.refuse(reason, _cure_of(function))
+
+
+def _cure_of(function: Any) -> str:
+    """Return what would make a function provable, where that is known."""
+    if (cure := _CURES.get(function)) is not None:
+        return cure
+    room = getattr(function, "__module__", None) or ""
+    is_algebra = "linalg" in room.split(".")
+    return "add noise to what it is given, and compute after" if is_algebra else ""
+
+
+_SUMS = "sum over all records with numpy.where, or choose them by the condition itself"
+_CURES = {
+    np.unique: "count the values that may occur: numpy.bincount with minlength=, or == for each",
+    np.argsort: "use numpy.sort, numpy.median or numpy.quantile, or add noise first",
+    np.argpartition: "use numpy.sort, numpy.median or numpy.quantile, or add noise first",
+    **dict.fromkeys((np.nonzero, np.argwhere, np.flatnonzero, np.compress, np.extract), _SUMS),
+    np.interp: "add noise to the records first",
+}
 
 
 def _written(tracing: Tracing, into: Any, found: Any) -> Any:

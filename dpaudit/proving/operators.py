@@ -55,6 +55,9 @@ def write_result(tracing: Tracing, into: Symbol, found: Any, where: Any = True) 
 
 def apply(tracing: Tracing, ufunc: Any, given: Sequence[Any], options: Any = None) -> Any:
     """Return what a universal function makes of symbols and numbers."""
+    if ufunc is np.multiply and any(isinstance(one, list | tuple) for one in given):
+        if not all(isinstance(one, list | tuple) or shape_of(one) for one in given):
+            tracing.refuse("records or noise decide how often a list is repeated")
     given = [tracing.symbol_of(one) if isinstance(one, list) else one for one in given]
     if all(one.is_public for one in given if isinstance(one, Symbol)):
         return _of_public(tracing, ufunc, given, options or {})

@@ -246,6 +246,8 @@ np.save("x", x)
 np.median(x, overwrite_input=True)
 np.arcsin(x)
 np.add(x, 1, where=x > 0)
+[1, 2] * k[0]
+(1,) * k.sum()
 np.linalg.norm(X[X[:, 0] > 0], 1)
 np.clip(x[x > 0], 0, 1, out=x[x > 0])
 x[[x.argmax(), 0]]
@@ -327,3 +329,25 @@ def assert_refused(function, arrays, *, uncounted):
     with pytest.raises(NotProved) as caught:
         trace(function, *arrays, uncounted=uncounted)
     assert caught.value.refusal.place.startswith("<string>:1 in ")
+
+
+@pytest.mark.parametrize(
+    ("text", "cure"),
+    [
+        ("np.unique(k)", "minlength="),
+        ("np.argsort(x)", "noise first"),
+        ("np.nonzero(x > 0)", "numpy.where"),
+        ("np.linalg.inv(S)", "compute after"),
+        ("np.histogram(x)", "range="),
+        ("np.bincount(k)", "minlength="),
+        ("x[x > 0].mean()", "noisy number"),
+        ("x[x > 0].max()", "initial="),
+        ("x if x[0] > 0 else 0", "numpy.where"),
+        ("np.zeros(k[0])", "positions"),
+    ],
+)
+def test_a_refusal_says_what_helps(text, cure):
+    function, arrays = made(text)
+    with pytest.raises(NotProved) as caught:
+        trace(function, *arrays)
+    assert cure in caught.value.refusal.cure
