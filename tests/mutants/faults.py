@@ -45,6 +45,7 @@ ROOMS = (
     "guarantees",
     "laws",
     "neighbours",
+    "proving",
     "replaying",
     "report",
     "scan",

@@ -9,6 +9,10 @@ import pytest
 from benchmarks.dpriv_bench import functions
 from benchmarks.dpriv_bench.functions import STATISTICS
 from dpaudit.proving.analysis import Analysis
+from dpaudit.proving.program import Program
+from dpaudit.proving.refinements.pairs import is_affine
+from dpaudit.proving.refinements.polynomials import Table
+from dpaudit.proving.trace import Kind
 from dpaudit.proving.universe import Part, Universe
 from tests.proving.arrays import trace
 from tests.proving.refining import refine, search_grid
@@ -107,3 +111,33 @@ def test_a_record_that_is_added_counts_in_full() -> None:
 
 def test_a_square_moves_further_than_between_its_ends() -> None:
     assert refine(lambda x: x[0] ** 2, (3,), -1.0, 1.0).l1 == pytest.approx(1.0)
+
+
+def test_the_root_of_fourth_powers_is_no_length() -> None:
+    found = refine(lambda x: np.sqrt((x**4).sum()), (4,), 0.0, 3.0)
+    assert found.l1 == pytest.approx(9.0)
+
+
+def test_values_that_differ_in_public_ends_are_not_alike() -> None:
+    program = Program()
+    total = program.add("sum", [program.add("data", shape=(3,), part="")], shape=(), axis=None)
+    coin = program.add("draw", shape=(), law="uniform", number=0)
+    factors = [program.add("constant", shape=(), value=one) for one in (1.0, 2.0)]
+    shares = [program.add("multiply", [coin, one], shape=()) for one in factors]
+    found = [program.add("multiply", [total, one], shape=()) for one in shares]
+    kinds = [Kind.PUBLIC] * len(program.nodes)
+    for index in (0, total, *found):
+        kinds[index] = Kind.PRIVATE
+    part = Part("", (3,), np.zeros(()), np.ones(()))
+    analysis = Analysis(program, Universe((part,), 3, "replace"), kinds)
+    assert [analysis.distance(one).l1 for one in found] == pytest.approx([1.0, 2.0])
+
+
+def test_a_sum_within_a_function_or_squared_is_not_affine() -> None:
+    table = Table()
+    sums = table.enter("others", parameters=0, ends=(0.0, 4.0))
+    cell = table.enter("cell", parameters=0, ends=(0.0, 1.0), is_changing=True)
+    (leaf,) = sums.atoms()
+    assert is_affine(table, sums * cell + cell, leaf)
+    assert not is_affine(table, sums * sums, leaf)
+    assert not is_affine(table, cell * table.enter("exp", (sums,)), leaf)

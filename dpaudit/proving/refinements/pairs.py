@@ -25,7 +25,7 @@ from fractions import Fraction
 
 from dpaudit.proving.refinements.contract import Knowledge
 from dpaudit.proving.refinements.one_record import ROUNDING, Substitution, View, measure
-from dpaudit.proving.refinements.polynomials import Polynomial, TooLarge, constant
+from dpaudit.proving.refinements.polynomials import Polynomial, Table, TooLarge, constant
 from dpaudit.proving.refinements.ranges import Ranges, leaves_of
 from dpaudit.proving.refinements.reading import Reading
 from dpaudit.proving.refinements.symbols import Unread
@@ -61,7 +61,7 @@ def _bound_entry(view: View, polynomial: Polynomial) -> float:
     difference = seen - _copy_record(view, seen)
     leaves = leaves_of(table, difference)
     others = [one for one in leaves if table.atoms[one].operation == "others"]
-    affine = [one for one in others if _is_affine(view, difference, one)]
+    affine = [one for one in others if is_affine(table, difference, one)]
     if len(leaves) > MOST_LEAVES or len(others) > 2:
         raise Unread
     if len(others) < 2 or not affine:
@@ -92,12 +92,12 @@ def _copy_record(view: View, polynomial: Polynomial) -> Polynomial:
     return table.rewrite(polynomial, replace)
 
 
-def _is_affine(view: View, polynomial: Polynomial, leaf: int) -> bool:
+def is_affine(table: Table, polynomial: Polynomial, leaf: int) -> bool:
     """Return whether a leaf stands in a polynomial to the first power, and in no function."""
     atoms = [one for one in polynomial.atoms() if one != leaf]
     single = (Polynomial({(one,): 1}) for one in atoms)
     return all(monomial.count(leaf) <= 1 for monomial in polynomial.terms) and not any(
-        leaf in leaves_of(view.reading.table, one) for one in single
+        leaf in leaves_of(table, one) for one in single
     )
 
 
