@@ -135,7 +135,8 @@ class Analysis:
 
     def _finish(self, node: Node, kind: Kind, facts: Facts) -> Facts:
         """Return facts of numbers that fit in their type, and that may be public."""
-        wrong = None if facts.refusal else _refuse_type(node, facts)
+        is_noise = kind is Kind.NOISE or node.operation == "draw"
+        wrong = None if facts.refusal or is_noise else _refuse_type(node, facts)
         facts = of_nothing(wrong) if wrong else facts
         is_private = kind is Kind.PRIVATE or counts_records(self.program, node)
         return facts if is_private else _publish(facts)

@@ -38,7 +38,10 @@ def key_of(knowledge: Knowledge, node: Node, kind: Kind) -> Key | None:
     if node.operation == "constant":
         return _key_of_constant(node)
     if node.operation == "draw":
-        return (node.operation, node.parameters.get("law"), node.shape, node.dtype, kind)
+        given = sorted(
+            (name, repr(one)) for name, one in node.parameters.items() if name != "number"
+        )
+        return (node.operation, tuple(given), node.shape, node.dtype, kind)
     if node.operation in _UNSEEN or any(
         isinstance(one, np.ndarray) for one in node.parameters.values()
     ):

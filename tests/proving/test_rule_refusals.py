@@ -166,3 +166,24 @@ def test_values_of_which_the_same_is_known_are_told_apart_by_what_they_are():
     analysis = Analysis(program, universe())
     assert analysis.facts(same).distance.l1 == 0
     assert analysis.facts(apart).distance.l1 > 0.9
+
+
+@pytest.mark.parametrize(
+    ("law", "given", "ends"),
+    [
+        ("integers", {"low": -2, "high": 4}, (-2, 3)),
+        ("permutation", {"count": 4}, (0, 3)),
+        ("choice", {"count": 3, "replace": True}, (0, 2)),
+        ("binomial", {"n": 7, "p": 0.5}, (0, 7)),
+        ("uniform", {}, (0, 1)),
+        ("laplace", {}, (-math.inf, math.inf)),
+    ],
+)
+def test_ends_of_a_draw(law, given, ends):
+    program = Program()
+    index = program.add("draw", shape=(), law=law, number=0, **given)
+    other = program.add("draw", shape=(), law=law, number=1, **{**given, "high": 9})
+    facts = Analysis(program, universe()).facts(index)
+    assert (facts.low, facts.high) == ends
+    if law == "integers":
+        assert Analysis(program, universe()).facts(other).high == 8

@@ -13,6 +13,7 @@ is below 2^48, as no memory has more bytes.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -30,11 +31,14 @@ _EXACT = 2.0**53
 _ENDS_OF_LAWS = {
     "uniform": (0.0, 1.0),
     "exponential": (0.0, math.inf),
+    "gamma": (0.0, math.inf),
     "bernoulli": (0.0, 1.0),
+    "geometric": (1.0, math.inf),
+    "poisson": (0.0, math.inf),
 }
 _WHOLE_LAWS = frozenset(
     "geometric discrete-laplace discrete-gaussian binomial bernoulli poisson integers "
-    "permutation".split()
+    "permutation choice".split()
 )
 
 
@@ -100,8 +104,18 @@ def bound_constant(knowledge: Knowledge, node: Node) -> Facts:
 def bound_draw(knowledge: Knowledge, node: Node) -> Facts:
     """Return the facts of a draw, which neighbours have in common."""
     law = node.parameters.get("law", "")
-    low, high = _ENDS_OF_LAWS.get(law, (-math.inf, math.inf))
+    low, high = _ends_of_draw(law, node.parameters)
     return of_public(np.asarray(low), np.asarray(high), is_integer=law in _WHOLE_LAWS)
+
+
+def _ends_of_draw(law: str, given: Mapping[str, Any]) -> tuple[float, float]:
+    if law == "integers" and {"low", "high"} <= given.keys():
+        return float(given["low"]), float(given["high"]) - 1
+    if law in {"choice", "permutation"} and "count" in given:
+        return 0.0, float(given["count"]) - 1
+    if law == "binomial" and "n" in given:
+        return 0.0, float(np.max(given["n"]))
+    return _ENDS_OF_LAWS.get(law, (-math.inf, math.inf))
 
 
 def bound_decision(knowledge: Knowledge, node: Node) -> Facts:
