@@ -148,7 +148,9 @@ class Symbols:
 def _lengths(shape: Any) -> Any:
     """Return a shape whose lengths are public."""
     if isinstance(shape, Symbol):
-        found = shape.plain("records or noise decide a length")
+        if not shape.is_public:
+            shape.tracing.refuse("records or noise decide a length", "use a public length")
+        found = shape.plain("")
         return tuple(map(int, found)) if found.ndim else int(found)
     if isinstance(shape, tuple | list):
         return tuple(int(one.__index__()) for one in shape)

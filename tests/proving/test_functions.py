@@ -343,7 +343,7 @@ def assert_refused(function, arrays, *, uncounted):
         ("x[x > 0].mean()", "noisy number"),
         ("x[x > 0].max()", "initial="),
         ("x if x[0] > 0 else 0", "numpy.where"),
-        ("np.zeros(k[0])", "positions"),
+        ("np.zeros(k[0])", "public length"),
     ],
 )
 def test_a_refusal_says_what_helps(text, cure):
