@@ -187,3 +187,70 @@ def test_the_bound_is_attained_where_one_query_moves_up_and_others_down() -> Non
     one = _probability(centres, outcomes, _laplace_tail)
     other = _probability(centres + moves, outcomes, _laplace_tail)
     assert math.log(one / other) > 0.85 * bound
+
+
+# Comparisons drawn at random: signs, outcomes, and laws of several tails.
+
+_LAWS: dict[str, Callable[[Array], Array]] = {
+    "laplace": lambda t: np.where(t > 0, np.exp(-np.abs(t)) / 2, 1 - np.exp(-np.abs(t)) / 2),
+    "logistic": lambda t: 0.5 - np.tanh(t / 2) / 2,
+    "gumbel": lambda t: -np.expm1(-np.exp(-np.maximum(t, -500.0))),
+    "exponential": lambda t: np.exp(-np.maximum(t, 0.0)),
+}
+
+
+def _random_path(rng: np.random.Generator, count: int) -> tuple[Program, Callable[[Array], float]]:
+    """Write a path of comparisons, and return the probability of its outcomes by centres."""
+    own = Sketch(5, COLUMNS)
+    noise, signs = own.scaled("laplace", B1), rng.choice([-1, 1], size=count)
+    if rng.random() < 0.5:
+        signs[:] = signs[0]
+    outcomes, turned = rng.random(count) < 0.5, rng.random(count) < 0.3
+    laws = rng.choice(list(_LAWS), size=count, p=[0.55, 0.15, 0.15, 0.15])
+    for n in range(count):
+        fresh = own.scaled(str(laws[n]), B2)
+        value = own("subtract" if turned[n] else "add", _query(own, n), fresh)
+        whole = own("add" if signs[n] > 0 else "subtract", value, noise)
+        above = own("less", own.constant(2.0), whole)
+        own("decide", above, outcome=bool(outcomes[n]))
+
+    def probability(centres: Array) -> float:
+        density = np.exp(-np.abs(_W) / B1) / (2 * B1)
+        for n, centre in enumerate(centres):
+            edge = (2.0 - centre - signs[n] * _W) / B2
+            tail = _LAWS[str(laws[n])]
+            above = 1 - tail(-edge) if turned[n] else tail(edge)
+            density = density * (above if outcomes[n] else 1 - above)
+        return float(np.trapezoid(density, _W))
+
+    return own.show(own.constant(0.0)), probability
+
+
+def _count_bounded(seeds: range) -> int:
+    bounded = 0
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        program, probability = _random_path(rng, int(rng.integers(2, 5)))
+        try:
+            bound = cost_of_path(program, _universe()).epsilon
+        except NotProved:
+            continue
+        bounded += 1
+        count = sum(one.operation == "decide" for one in program.nodes)
+        for _ in range(12):
+            centres = rng.choice([-9.0, -3.0, 0.0, 2.0, 5.0, 12.0], size=count)
+            moved = centres + rng.choice([-1.0, 1.0], size=count)
+            one, other = probability(centres), probability(moved)
+            if min(one, other) > 1e-9:
+                assert abs(math.log(one / other)) <= bound * (1 + 1e-3), seed
+    return bounded
+
+
+def test_no_random_comparisons_are_worse_than_their_bound() -> None:
+    assert _count_bounded(range(30)) >= 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(1000, 6000, 500))
+def test_no_comparisons_of_many_are_worse_than_their_bound(first: int) -> None:
+    assert _count_bounded(range(first, first + 500)) >= 100
