@@ -288,6 +288,8 @@ def _sort(reading: Summation, node: Node, operands: list[Symbols]) -> Symbols:
 
 def _take(reading: Summation, node: Node, operands: list[Symbols]) -> Symbols:
     symbols, key = operands[0], list(node.parameters["key"])
+    if not key:  # one number, of which numpy would take the object out
+        return symbols
     if symbols.axis is not None and key[symbols.axis] is not None:
         if list(key[symbols.axis]) != list(range(reading.count or 0)) or reading.count is None:
             raise Unread
