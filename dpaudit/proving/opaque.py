@@ -53,6 +53,8 @@ def call_opaquely(tracing: Tracing, function: Any, args: Sequence[Any], named: A
 
 def _placed(tracing: Tracing, value: Any, operands: list[Symbol]) -> Any:
     """Return an argument with places of operands for arrays."""
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, _CONSTANTS):
         return value
     if isinstance(value, tuple | list) and not _symbols_in(value):
