@@ -45,6 +45,8 @@ RUNS = 200
 _MOST_TWICE = 20_000  # operations
 _KEPT = "a call leaves {} as another one for the next call"
 _CURE_OF_KEPT = "return what is to be kept, and leave globals and attributes as they are"
+_ASKS = "it asks what an object is, which a symbol answers otherwise than an array"
+_CURE_OF_ASKING = "use isinstance"
 _GENERATORS = ("rng", "generator", "random_state")
 
 
@@ -159,11 +161,11 @@ class _Reader:
         def refuse(_: threading.Thread) -> None:
             self.tracing.refuse("starts a thread, whose operations have no order")
 
-        threading.Thread.start = refuse  # type: ignore[assignment, method-assign]
+        threading.Thread.start = refuse  # type: ignore[assignment,method-assign]
         try:
             yield
         finally:
-            threading.Thread.start = start  # type: ignore[assignment, method-assign]
+            threading.Thread.start = start  # type: ignore[method-assign]
 
     def _run(self) -> tuple[Output, Steps]:
         tracing, steps = self.tracing, Steps()
@@ -175,6 +177,8 @@ class _Reader:
         with followed(steps):
             run = recorder.record(state, called, None, primitives.generator(recorder.GIVEN))
         self._check(run, state)
+        if steps.asks:
+            raise NotProved.at(place_of(self.function), f"{_ASKS} ({steps.asks})", _CURE_OF_ASKING)
         output = Output()
         if run.raised is not None:
             output.skeleton = ["raises", str(run.error), []]

@@ -22,6 +22,15 @@ MOST_FOLLOWED = 60_000  # instructions of a run
 _OFTEN = 256  # instructions between two of which a frame is told
 _OWN = ("dpaudit.proving.", "dpaudit.freezing.", "dpaudit.affine.", "dpaudit.execution.")
 _GENERATOR = 0x20 | 0x80 | 0x200  # generators, coroutines, and both
+# Attributes and functions by which code learns what an object is, other than by its class.
+_TELLING = frozenset(
+    (
+        *("__class__", "__dict__", "__module__", "__doc__", "__sizeof__", "__dir__", "__slots__"),
+        *("__array_interface__", "__array_struct__", "__reduce__", "__reduce_ex__", "__mro__"),
+        *("__getattribute__", "getsizeof", "_getframe", "currentframe", "getmembers", "attrgetter"),
+        *("settrace", "gettrace", "setprofile", "get_objects", "get_referrers", "builtins"),
+    )
+)
 
 
 @dataclass(eq=False)
@@ -36,11 +45,14 @@ class Steps:
         Code, with a number for what a frame of it had executed.
     count
         How many instructions were followed.
+    asks
+        A name by which code asks objects, or the interpreter, for what they are; empty for none.
     """
 
     most: int = MOST_FOLLOWED
     seen: set[tuple[CodeType, int]] = field(default_factory=set)
     count: int = 0
+    asks: str = ""
 
     @property
     def is_whole(self) -> bool:
@@ -65,6 +77,7 @@ def followed(steps: Steps) -> Iterator[None]:
         code = frame.f_code
         if not _is_followed(code, str(frame.f_globals.get("__name__", ""))):
             return None
+        steps.asks = steps.asks or _asks(code)
         frame.f_trace_lines, frame.f_trace_opcodes = False, True
         return _follower(code, held.pop(frame, (0, 0)), steps, held)
 
@@ -104,3 +117,9 @@ def _is_followed(code: CodeType, module: str) -> bool:
     if module.startswith(_OWN) or tracked.is_installed(code.co_filename):
         return False
     return not code.co_filename.startswith("<frozen")
+
+
+@lru_cache(maxsize=8192)
+def _asks(code: CodeType) -> str:
+    """Return a name of code that tells a symbol from what it stands for, whatever it executes."""
+    return next((one for one in (*code.co_names, *code.co_consts) if one in _TELLING), "")

@@ -108,6 +108,10 @@ def keeps_state(x: Any, rng: Any) -> Any:
     return x.sum() * len(KEPT) + rng.laplace()
 
 
+def asks_for_the_module(x: Any, rng: Any) -> Any:
+    return x.sum() * (1 if "proving" in type(x).__module__ else 2) + rng.laplace()
+
+
 def asks_for_the_text(x: Any, rng: Any) -> Any:
     return x.sum() + rng.laplace() if "Symbol" in repr(x) else x.sum()
 
@@ -209,6 +213,18 @@ def tells_a_rare_record_by_attribute(x: Any, rng: Any) -> Any:
     return x.sum() + rng.laplace() + shown
 
 
+def tells_a_rare_record_by_a_number(x: Any, rng: Any) -> Any:
+    return x.sum() + rng.laplace() + (1 - ("tracing" in dir(x))) * (x[0] == RARE)
+
+
+def tells_a_rare_record_by_its_module(x: Any, rng: Any) -> Any:
+    return x.sum() + rng.laplace() + ("numpy" in x.__class__.__module__) * (x[0] == RARE)
+
+
+def tells_a_rare_record_by_its_place(x: Any, rng: Any) -> Any:
+    return x.sum() + rng.laplace() + (id(x) % 7) * (x[0] == RARE)
+
+
 def tells_a_rare_record_by_error(x: Any, rng: Any) -> Any:
     try:
         shown = 1e9 if memoryview(x)[0] == RARE else 0.0
@@ -265,8 +281,10 @@ def counts_in_a_default(x: Any, rng: Any, seen: list[int] = []) -> Any:  # noqa:
 TRICKS = [
     starts_a_thread, counts_calls, counts_calls_of_a_helper, counts_in_a_default,
     tells_a_rare_record_by_class, tells_a_rare_record_by_type, tells_a_rare_record_by_table,
-    tells_a_rare_record_by_text, tells_a_rare_record_by_attribute, tells_a_rare_record_by_error,
-    keeps_state, asks_for_the_text, seeds_its_own,
+    tells_a_rare_record_by_text, tells_a_rare_record_by_attribute, tells_a_rare_record_by_a_number,
+    tells_a_rare_record_by_its_module, tells_a_rare_record_by_its_place,
+    tells_a_rare_record_by_error,
+    keeps_state, asks_for_the_module, asks_for_the_text, seeds_its_own,
     reseeds, takes_the_bits, seeds_by_records, shuffles, draws_by_records, indexes_by_records,
     returns_text, formats,
     returns_an_object, returns_a_generator, raises_on_symbols, hashes,
@@ -283,17 +301,13 @@ def asks_for_the_exact_type(x: Any, rng: Any) -> Any:
     return x.sum() * (2 if type(x) is np.ndarray else 1) + rng.laplace()
 
 
-def asks_for_the_module(x: Any, rng: Any) -> Any:
-    return x.sum() * (1 if "proving" in type(x).__module__ else 2) + rng.laplace()
-
-
 @pytest.mark.parametrize("name", ["release", "counted"])
 def test_objects_that_change_are_refused(name: str) -> None:
     meter = Meter()
     assert "next call" in refusal(getattr(meter, name)).refusal.reason
 
 
-@pytest.mark.parametrize("function", [asks_for_the_exact_type, asks_for_the_module])
+@pytest.mark.parametrize("function", [asks_for_the_exact_type])
 def test_who_asks_for_a_type_is_told_that_of_the_array(function: Callable[..., Any]) -> None:
     assert "multiply" in operations(read_trace(function, ARRAY, runs=4))
 
