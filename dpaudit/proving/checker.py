@@ -257,6 +257,8 @@ class Ground:
                 ends, move, bad = (-INF, INF), (-INF, INF), bad or f"{op} of what has none"
             if not any(one.moves for one in args):
                 move = (ZERO, ZERO)
+            elif bad:  # 0 times what is no number is none
+                move = (-INF, INF)
             local = any(one.local for one in args)
             more = {"bad": bad, "extra": extra, "local": local, **more}
             self.calls[key] = self.new(op, tuple(args), ends, move, **more)
@@ -863,7 +865,7 @@ class Reading(Ground):
         """Return what an array is once somebody has looked: an event, and public numbers."""
         fresh = [one for one in dict.fromkeys(array.items) if one.noise and one.shown is None]
         for one in fresh:
-            if one.bad:
+            if one.bad and one.moves:
                 raise NotVerified(f"node {index}: {one.bad}")
             self.own(one.noise, one.key)
             ends: Any = (-INF, INF)
@@ -1391,10 +1393,8 @@ def read_path(universe: Any, path: Any, changed: Any, alike: bool, budget: list[
         if not fits(nodes[index], found, universe["records"]):
             raise NotVerified(f"node {index}: its shape or range is not what the file states")
         arrays[index] = reading.shown(found, index) if index in outputs else found
-        rows = (
-            reading.adds and arrays[index].axis is not None
-        )  # they tell how many records there are
-        if index in ends and (rows or any(one.moves or one.bad for one in arrays[index].items)):
+        rows = reading.adds and arrays[index].axis is not None  # they tell how many there are
+        if index in ends and (rows or any(one.moves for one in arrays[index].items)):
             raise NotVerified(f"node {index}: a record is returned, or decides")
     return reading.events
 
