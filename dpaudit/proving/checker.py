@@ -35,7 +35,7 @@ from typing import Any
 
 # fmt: off
 INF, ZERO, ONE, TWO = math.inf, F(0), F(1), F(2)
-BYTES, NODES, WORK = 16 * 2**20, 200_000, 3_000_000  # of a file, and of what is done about it
+BYTES, NODES, WORK = 16 * 2**20, 200_000, 800_000  # of a file, and of what is done about it
 TERMS, BOXES, VARIABLES, VALUES = 120, 300, 7, 64  # of a polynomial, a search, an enumeration
 RECORDS = 2**40  # where their number is not public, there are no more
 SLACK = 1 + F(1, 10**9)  # digits beyond it belong to the rounding of the code's own constants

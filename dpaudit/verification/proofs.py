@@ -33,7 +33,8 @@ def verify_proof(document: Document, reader: Reader) -> Verdict:
     document
         A certificate of kind ``proof``.
     reader
-        ``mechanism`` is the function, of the data and, if it asks for one, a generator.
+        ``mechanism`` is the function: it is called as ``f(data)`` or ``f(data, rng)``, or as
+        ``form`` says.
 
     Raises
     ------
@@ -91,34 +92,36 @@ def trace_again(
     universe
         The datasets, as the file states them.
     reader
-        How long that may take.
+        How the function is called, and how long that may take.
     """
     from dpaudit.execution.pool import Crew
     from dpaudit.execution.processes import Limits
     from dpaudit.laws.isolated import named
 
     if not isinstance(function, str):
-        found: dict[str, Any] = json.loads(_paths_of(function, universe))
+        found: dict[str, Any] = json.loads(_paths_of(function, universe, reader.form))
         return found
     with named(function), Crew(Limits(timeout=reader.seconds)) as crew:
-        found = json.loads(crew.call(_paths_elsewhere, function, universe))
+        found = json.loads(crew.call(_paths_elsewhere, function, universe, reader.form))
         return found
 
 
-def _paths_elsewhere(reference: str, universe: Mapping[str, Any]) -> str:
+def _paths_elsewhere(reference: str, universe: Mapping[str, Any], form: str | None) -> str:
     from dpaudit._references import load_reference
 
     with redirect_stdout(sys.stderr):  # standard output is for results
-        return _paths_of(load_reference("function", reference), universe)
+        return _paths_of(load_reference("function", reference), universe, form)
 
 
-def _paths_of(function: Callable[..., Any], universe: Mapping[str, Any]) -> str:
+def _paths_of(function: Callable[..., Any], universe: Mapping[str, Any], form: str | None) -> str:
+    from dpaudit.laws.calling import form_of
+    from dpaudit.proving.api import call_as
     from dpaudit.proving.certificate import instance_of, universe_in
     from dpaudit.proving.reading import read_trace
     from dpaudit.proving.refusals import NotProved
 
     try:
-        trace = read_trace(function, universe_in(universe))
+        trace = read_trace(call_as(function, form_of(function, form)), universe_in(universe))
     except NotProved as error:
         return json.dumps({"refused": str(error)})
     return json.dumps({"paths": instance_of(trace)["paths"]})
