@@ -92,6 +92,8 @@ class Growth:
     def add(self, operation: str, *operands: int, **given: Any) -> int:
         """Append an operation and return its number; raise `Unfit` where numpy would fail."""
         values = [self.samples[one] for one in operands]
+        if "axis" in given and given["axis"] is not None and not values[0].ndim:
+            raise Unfit  # numpy forgives an axis of a number
         try:
             value = EVALUATORS[operation](*values, **self._sized(given))
         except (ValueError, TypeError, IndexError, np.exceptions.AxisError) as error:

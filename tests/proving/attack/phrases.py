@@ -24,12 +24,22 @@ def _norm(growth: Growth, node: int) -> tuple[int, int]:
     powers = growth.add("absolute", node) if choices.happens(20) else _square(growth, node)
     axis = None if choices.happens(25) else choices.one_of((-1, value.ndim - 1, 0))
     total = growth.add("sum", powers, axis=axis)
-    length = total if choices.happens(15) else growth.add("sqrt", total)
+    if value.ndim == 1 and choices.happens(15):
+        total = growth.add("matmul", node, node)
+    if choices.happens(15):
+        total = growth.add("add", total, growth.number((0.5, 0.1, -0.3)))
+    length = total if choices.happens(15) else _root(growth, total)
     if axis is not None and (value.ndim > 1 or choices.happens(30)):
         shape = list(growth.program.nodes[node].shape)
         shape[axis] = 1
         return length, growth.add("reshape", length, shape=shape)
     return length, length
+
+
+def _root(growth: Growth, total: int) -> int:
+    if growth.choices.happens(15):
+        return growth.add("power", total, growth.constant(0.5))
+    return growth.add("sqrt", total)
 
 
 def _square(growth: Growth, node: int) -> int:
@@ -46,7 +56,9 @@ def _row_clip(growth: Growth) -> int:
     _, length = _norm(growth, measured)
     bound = growth.number((1.0, 2.0, 0.5, 1.0))
     one = growth.constant(choices.one_of((1.0, 1.0, 1.0, 2.0, 0.5)))
-    form = choices.below(4)
+    form = choices.below(7)
+    if form > 3:
+        return _rare_clip(growth, node, length, bound, form)
     if form == 0:
         factor = growth.add("minimum", one, growth.add("divide", bound, length))
         return growth.add("multiply", node, factor)
@@ -58,6 +70,24 @@ def _row_clip(growth: Growth) -> int:
         longer = growth.add("maximum", length, other)
         return growth.add("multiply", node, growth.add("divide", bound, longer))
     return growth.add("divide", node, length)
+
+
+def _rare_clip(growth: Growth, node: int, length: int, bound: int, form: int) -> int:
+    """Append a clip by norm that chooses, or that divides a multiple."""
+    choices = growth.choices
+    if form == 4:
+        divisor = growth.add("maximum", length, bound if choices.happens(75) else growth.number())
+        return growth.add("divide", growth.add("multiply", node, bound), divisor)
+    shrunk = growth.add("divide", bound, length)
+    one = growth.constant(choices.one_of((1.0, 1.0, 2.0)))
+    test = growth.add(
+        choices.one_of(("less", "less_equal")),
+        *((bound, length) if form == 5 else (length, bound)),
+    )
+    branches = (shrunk, one) if form == 5 else (one, shrunk)
+    if choices.happens(15):
+        branches = branches[::-1]
+    return growth.add("multiply", node, growth.add("where", test, *branches))
 
 
 def _deviations(growth: Growth) -> int:
@@ -213,15 +243,54 @@ def _joined(growth: Growth) -> int:
 
 
 def _group(growth: Growth) -> int:
-    """Append sums over the groups that whole numbers of a part say."""
-    groups, node = growth.any_node(), growth.any_node()
+    """Append sums over groups of records, side by side; at times groups overlap, or rows differ."""
+    choices = growth.choices
+    number, node = growth.any_node(), growth.any_node()
+    ends = sorted(choices.one_of(CONSTANTS) for _ in range(4))
     found = []
-    for group in range(growth.choices.between(1, 3)):
-        mask = growth.add("equal", groups, growth.constant(float(group)))
-        chosen = growth.add("where", mask, node, growth.constant(0.0))
-        total = growth.add("sum", chosen, axis=None)
-        found.append(growth.add("reshape", total, shape=[1]))
+    for group in range(choices.between(2, 3)):
+        if choices.happens(15):
+            number = growth.any_node()
+        mask = _mask_of_group(growth, number, ends, group)
+        if choices.happens(20) and growth.samples[mask].ndim:
+            mask = growth.add("reshape", mask, shape=[*growth.program.nodes[mask].shape, 1])
+        if choices.happens(60):
+            chosen = growth.add("where", mask, node, growth.number((0.0, 0.0, 0.0, 1.0)))
+        else:
+            chosen = growth.add("multiply", node, mask)
+        total = growth.add("sum", chosen, axis=choices.one_of((None, None, 0)))
+        if choices.happens(30):
+            total = growth.add("multiply", total, growth.number())
+        flat = [growth.samples[total].size]
+        found.append(growth.add("reshape", total, shape=flat))
     return growth.add("concatenate", *found, axis=0)
+
+
+def _mask_of_group(growth: Growth, number: int, ends: list[float], group: int) -> int:
+    """Append the truth of a number being one of few, or between two ends."""
+    choices = growth.choices
+    if choices.happens(50):
+        value = choices.below(3) if choices.happens(20) else group
+        return growth.add("equal", number, growth.constant(float(value)))
+    names = [choices.one_of(("less", "less_equal")) for _ in range(2)]
+    first = growth.add(names[0], growth.constant(ends[group]), number)
+    if choices.happens(30):
+        return first
+    second = growth.add(names[1], number, growth.constant(ends[group + 1]))
+    return growth.add("logical_and", first, second)
+
+
+def _one_hot(growth: Growth) -> int:
+    """Append codes of whole numbers, at times with a number twice."""
+    node, choices = growth.any_array(), growth.choices
+    column = growth.add("reshape", node, shape=[*growth.program.nodes[node].shape, 1])
+    values = [float(choices.below(4)) for _ in range(choices.between(1, 3))]
+    if choices.happens(70):
+        values = [0.0, 1.0, 2.0]
+    codes = growth.add("equal", column, growth.constant(values))
+    if choices.happens(50):
+        return growth.add("sum", codes, axis=0)
+    return codes
 
 
 PHRASES: tuple[tuple[int, Callable[[Growth], object]], ...] = (
@@ -239,5 +308,6 @@ PHRASES: tuple[tuple[int, Callable[[Growth], object]], ...] = (
     (4, _ratio),
     (2, _parity),
     (3, _joined),
-    (3, _group),
+    (6, _group),
+    (2, _one_hot),
 )
