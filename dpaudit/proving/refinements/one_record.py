@@ -68,7 +68,7 @@ def bound_uniform(analysis: Knowledge, reading: Reading, entries: Entries) -> Di
     """Return how far entries move that were read uniformly."""
     view = View(
         reading,
-        Ranges(reading.table, reading.bounds),
+        Ranges(reading.table, reading.upper_ends),
         is_added=analysis.universe.change == "add-remove",
     )
     return view.bound(entries)
@@ -76,7 +76,7 @@ def bound_uniform(analysis: Knowledge, reading: Reading, entries: Entries) -> Di
 
 def bound_by_record(reading: Reading, entries: Entries) -> Distance:
     """Return how far entries move that were read record by record: for the worst of the records."""
-    ranges = Ranges(reading.table, reading.bounds)
+    ranges = Ranges(reading.table, reading.upper_ends)
     distance = Distance(0.0, 0.0, 0.0)
     for record, moving in _part_by_record(reading, entries).items():
         changed = frozenset(reading.cells[record])

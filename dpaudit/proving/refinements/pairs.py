@@ -45,7 +45,7 @@ def bound_pairs(analysis: Knowledge, index: int) -> Distance:
         symbols = reading.read(index)
         if symbols.axis is not None or symbols.entries.size > MOST_ENTRIES:
             return UNBOUNDED
-        view = View(reading, Ranges(reading.table, reading.bounds), is_added=False)
+        view = View(reading, Ranges(reading.table, reading.upper_ends), is_added=False)
         moves = [_bound_entry(view, one) * universe.count for one in symbols.entries.flat]
     except (Unread, TooLarge, OverflowError):
         return UNBOUNDED

@@ -157,10 +157,49 @@ class Atom:
     cells: frozenset[int]
 
 
-class Table:
-    """The atoms of one reading, by number."""
+@dataclass(eq=False)
+class Effort:
+    """How much may still be done for one question, in units of about ten microseconds.
 
-    def __init__(self) -> None:
+    Counted and not timed: the same program has the same bound everywhere.
+
+    Parameters
+    ----------
+    left
+        What may still be done.
+    whole
+        What may still be done for all questions of which this is one.
+    """
+
+    left: float = math.inf
+    whole: Effort | None = None
+
+    def spend(self, units: int) -> None:
+        """Do so much.
+
+        Raises
+        ------
+        TooLarge
+            It is more than what is left.
+        """
+        self.left -= units
+        if self.left < 0:
+            raise TooLarge
+        if self.whole is not None:
+            self.whole.spend(units)
+
+
+class Table:
+    """The atoms of one reading, by number.
+
+    Parameters
+    ----------
+    effort
+        What may be done with them.
+    """
+
+    def __init__(self, effort: Effort | None = None) -> None:
+        self.effort = effort or Effort()
         self.atoms: list[Atom] = []
         self._numbers: dict[Any, int] = {}
 

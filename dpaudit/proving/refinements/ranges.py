@@ -86,6 +86,7 @@ class Evaluation:
 
     def _multiply(self, monomial: Monomial, coefficient: Rational) -> Enclosure:
         """Return the enclosure of one term."""
+        self.table.effort.spend(4 + self.low.shape[1] // 50)
         value = float(coefficient)
         ends = (np.asarray(value), np.asarray(value))
         if value != coefficient:
@@ -210,6 +211,7 @@ class Ranges:
         return linear[1] if linear else self._find_most(polynomial)
 
     def _find_most(self, polynomial: Polynomial) -> float:
+        self.table.effort.spend(1 + len(polynomial.terms) // 2)
         leaves = leaves_of(self.table, polynomial)
         if len(leaves) > MOST_PARAMETERS and not _is_of_leaves(self.table, polynomial):
             return math.inf

@@ -12,6 +12,7 @@ in common. A value of which the forward rules know nothing is not read at all.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -19,7 +20,7 @@ import numpy as np
 
 from dpaudit.proving.program import Node
 from dpaudit.proving.refinements.contract import Knowledge
-from dpaudit.proving.refinements.polynomials import ONE, Polynomial, TooLarge, constant
+from dpaudit.proving.refinements.polynomials import ONE, Effort, Polynomial, TooLarge, constant
 from dpaudit.proving.refinements.readers import READERS, TRUTHS
 from dpaudit.proving.refinements.slices import find_slice
 from dpaudit.proving.refinements.symbols import (
@@ -35,8 +36,27 @@ from dpaudit.proving.refinements.symbols import (
 from dpaudit.proving.trace import Kind
 from dpaudit.proving.universe import NOWHERE_APART, Part
 
-UPPER_ENDS: WeakKeyDictionary[Knowledge, dict[Any, float]] = WeakKeyDictionary()
-"""Upper ends of functions that were found for an analysis, by their form."""
+MOST_EFFORT = 8_000
+MOST_EFFORT_OF_ALL = 100_000
+
+
+@dataclass(eq=False)
+class Memory:
+    """What is known of the values of one analysis.
+
+    Parameters
+    ----------
+    upper_ends
+        Of functions, by their form.
+    effort
+        What may still be done for all values.
+    """
+
+    upper_ends: dict[Any, float] = field(default_factory=dict)
+    effort: Effort = field(default_factory=lambda: Effort(MOST_EFFORT_OF_ALL))
+
+
+_MEMORIES: WeakKeyDictionary[Knowledge, Memory] = WeakKeyDictionary()
 
 
 class Reading(Summation):
@@ -51,10 +71,11 @@ class Reading(Summation):
     """
 
     def __init__(self, analysis: Knowledge, *, is_uniform: bool) -> None:
-        super().__init__(analysis.universe.records)
+        memory = _MEMORIES.setdefault(analysis, Memory())
+        super().__init__(analysis.universe.records, Effort(MOST_EFFORT, memory.effort))
         self.analysis = analysis
         self.is_uniform = is_uniform
-        self.bounds = UPPER_ENDS.setdefault(analysis, {})
+        self.upper_ends = memory.upper_ends
         self.cells: dict[int, set[int]] = {}
         self._known: dict[int, Symbols | None] = {}
 
@@ -104,6 +125,7 @@ class Reading(Summation):
         result = rule(self, node, operands)
         if result.entries.size > MOST_ENTRIES:
             raise Unread
+        self.table.effort.spend(sum(1 + len(one.terms) // 2 for one in result.entries.flat))
         return result
 
     def _operand(self, index: int) -> Symbols:

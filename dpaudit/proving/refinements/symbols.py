@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit.proving.refinements.polynomials import (
+    Effort,
     Monomial,
     Polynomial,
     Rational,
@@ -50,11 +51,13 @@ class Summation:
     ----------
     count
         How many records there are; None where that is not public.
+    effort
+        What may be done.
     """
 
-    def __init__(self, count: int | None) -> None:
+    def __init__(self, count: int | None, effort: Effort) -> None:
         self.count = count
-        self.table = Table()
+        self.table = Table(effort)
         self._shares: dict[int, tuple[bool, bool]] = {}
 
     def shares(self, atom: int) -> tuple[bool, bool]:
