@@ -27,9 +27,10 @@ from dpaudit.proving.coin_paths import join_coin_paths
 from dpaudit.proving.composition import PathCost, Stacks, add_up
 from dpaudit.proving.infinities import without_infinities
 from dpaudit.proving.inverse_cdf import with_plain_laws
-from dpaudit.proving.kinds import Additive, Drawing, Reader, Selection
+from dpaudit.proving.kinds import Reader
 from dpaudit.proving.program import Program
 from dpaudit.proving.refusals import NotProved
+from dpaudit.proving.release_forms import Additive, Drawing, Selection
 from dpaudit.proving.releases import AdditivePlan, Bounds, Spent
 from dpaudit.proving.responses import Response, claim_responses
 from dpaudit.proving.sampling import SampledPlan, sample_of

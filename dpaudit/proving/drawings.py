@@ -23,9 +23,9 @@ from dataclasses import dataclass
 
 from dpaudit.guarantees import rounding
 from dpaudit.proving.draft import Draft, size_of
-from dpaudit.proving.kinds import Drawing
 from dpaudit.proving.program import Node
 from dpaudit.proving.refusals import NotProved
+from dpaudit.proving.release_forms import Drawing
 from dpaudit.proving.releases import Bounds, Spent, pure, unbounded
 from dpaudit.proving.responses import changed_entries
 from dpaudit.proving.selection import differences_of, range_of

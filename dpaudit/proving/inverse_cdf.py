@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit.proving.draft import Draft
-from dpaudit.proving.kinds import count_uses, live_nodes
 from dpaudit.proving.norm_noise import match_norm_noise
 from dpaudit.proving.program import Node, Program
+from dpaudit.proving.usage import live_nodes
 
 _HALF = Fraction(1, 2)
 _COMPARISONS = frozenset({"less", "less_equal"})
@@ -94,7 +94,6 @@ class _Rewriting:
     def __init__(self, program: Program) -> None:
         self.draft = Draft(program)
         self.live = live_nodes(program)
-        self.counts = count_uses(program, self.live)
         self.users = program.uses()
         self.nodes = list(program.nodes)
         self.program = program

@@ -30,86 +30,14 @@ from dpaudit.proving.forms import Atlas, Atoms, Form, check_complete, form_of
 from dpaudit.proving.noise_laws import Noise, noise_of
 from dpaudit.proving.program import Node, Program, Shape
 from dpaudit.proving.refusals import NotProved
+from dpaudit.proving.release_forms import Additive, Claim, Drawing, Selection
 from dpaudit.proving.trace import Kind
+from dpaudit.proving.usage import check_draws, count_uses, live_nodes
 
 _FRESH, _SEEN, _HIDES = 0, 1, 2  # what an atom does
 _OF_SCALE, _CURE_OF_SCALE = "the scale of noise depends on records", "use bounds that are public"
 _ADDITIVE = frozenset("laplace normal logistic cauchy gumbel exponential".split())
 _CHOICES = frozenset({"argmax", "argmin"})
-
-
-@dataclass(frozen=True, eq=False)
-class Additive:
-    """A release of a value plus noise.
-
-    Parameters
-    ----------
-    node
-        The value with its noise.
-    centre
-        The node of the value without it.
-    noise
-        Its law and scale.
-    """
-
-    node: Node
-    centre: int
-    noise: Noise
-
-
-@dataclass(frozen=True, eq=False)
-class Selection:
-    """A release of the place of the largest, or smallest, of noisy values, and of nothing else.
-
-    Parameters
-    ----------
-    node
-        The ``argmax`` or ``argmin``.
-    scores
-        The values with their noise.
-    """
-
-    node: Node
-    scores: Additive
-
-
-@dataclass(frozen=True, eq=False)
-class Drawing:
-    """A draw whose law depends on records: an item chosen with probabilities, a coin of one's own.
-
-    Parameters
-    ----------
-    node
-        The draw; its operands are what the law depends on.
-    """
-
-    node: Node
-
-
-Claimed = Additive | Selection | Drawing
-"""What a release is, before anything is known of distances."""
-
-
-@dataclass(eq=False)
-class Claim:
-    """A part of a program that is one release by a theorem of its own.
-
-    Parameters
-    ----------
-    heads
-        Nodes that the release makes public.
-    hidden
-        Nodes inside of it, on which nothing else depends.
-    atoms
-        Noise that it uses.
-    release
-        What the theorem needs to know.
-    """
-
-    heads: tuple[int, ...]
-    hidden: frozenset[int]
-    atoms: Atoms
-    release: object
 
 
 @dataclass(eq=False)
@@ -455,45 +383,6 @@ class Reader:
             )
             self.kinds.append(Kind.PRIVATE if is_private else Kind.PUBLIC)
         return self.kinds
-
-
-def check_draws(program: Program) -> None:
-    """Refuse a program of which two nodes are one draw.
-
-    Raises
-    ------
-    NotProved
-        They are.
-    """
-    seen = set()
-    for node in program.nodes:
-        if node.operation == "draw":
-            if node.parameters["number"] in seen:
-                raise NotProved.at(node.place, "one draw stands for two values")
-            seen.add(node.parameters["number"])
-
-
-def live_nodes(program: Program) -> frozenset[int]:
-    """Return the nodes on which an output or a decision depends."""
-    roots = [one.index for one in program.nodes if one.operation == "decide"]
-    needed, pending = {*roots, *program.outputs}, [*roots, *program.outputs]
-    while pending:
-        fresh = [one for one in program.nodes[pending.pop()].operands if one not in needed]
-        needed.update(fresh)
-        pending.extend(fresh)
-    return frozenset(needed)
-
-
-def count_uses(program: Program, live: frozenset[int]) -> list[int]:
-    """Return by how many operations a node is used that an output depends on, or shown."""
-    counts = [0] * len(program.nodes)
-    for node in program.nodes:
-        if node.index in live:
-            for one in dict.fromkeys(node.operands):
-                counts[one] += 1
-    for one in dict.fromkeys(program.outputs):
-        counts[one] += 1
-    return counts
 
 
 def is_along_one_axis(node: Node, shape: Shape) -> bool:

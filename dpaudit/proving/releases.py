@@ -41,10 +41,10 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees import rounding
 from dpaudit.proving.draft import Draft, size_of
 from dpaudit.proving.facts import Facts
-from dpaudit.proving.kinds import Additive
 from dpaudit.proving.noise_laws import Noise
 from dpaudit.proving.program import Node, Program, Shape
 from dpaudit.proving.refusals import NotProved
+from dpaudit.proving.release_forms import Additive
 from dpaudit.proving.trace import Kind
 from dpaudit.proving.universe import Distance, Universe
 

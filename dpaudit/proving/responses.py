@@ -30,8 +30,9 @@ from dpaudit.guarantees import rounding
 from dpaudit.proving.analysis import Analysis
 from dpaudit.proving.draft import Draft, is_known, size_of
 from dpaudit.proving.facts import Rows
-from dpaudit.proving.kinds import Claim, Reader
+from dpaudit.proving.kinds import Reader
 from dpaudit.proving.program import EVALUATORS, Node, Program, Shape
+from dpaudit.proving.release_forms import Claim
 from dpaudit.proving.releases import Bounds, Spent, pure, unbounded
 from dpaudit.proving.universe import Universe
 

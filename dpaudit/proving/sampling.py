@@ -29,8 +29,9 @@ from dpaudit.accounting.composition import pure_epsilon
 from dpaudit.accounting.events import PoissonSubsampledGaussian, PoissonSubsampledLaplace
 from dpaudit.guarantees import rounding
 from dpaudit.proving.draft import Draft
-from dpaudit.proving.kinds import Additive, Reader
+from dpaudit.proving.kinds import Reader
 from dpaudit.proving.program import Node
+from dpaudit.proving.release_forms import Additive
 from dpaudit.proving.releases import AdditivePlan, Bounds, Spent
 
 _COPIES = frozenset({"reshape", "broadcast", "transpose"})

@@ -30,10 +30,10 @@ import numpy as np
 
 from dpaudit.guarantees import rounding
 from dpaudit.proving.draft import Draft
-from dpaudit.proving.kinds import Selection
 from dpaudit.proving.monotone import direction_of
 from dpaudit.proving.noise_laws import Noise, tails_of
 from dpaudit.proving.refusals import NotProved
+from dpaudit.proving.release_forms import Selection
 from dpaudit.proving.releases import AdditivePlan, Bounds, Spent, common_scale, pure
 
 _MOST_PAIRS = 64  # scores of which all differences are asked for

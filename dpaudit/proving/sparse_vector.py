@@ -51,11 +51,12 @@ from numpy.typing import NDArray
 from dpaudit.guarantees import rounding
 from dpaudit.proving.draft import size_of
 from dpaudit.proving.forms import Form, form_of, is_same_scale
-from dpaudit.proving.kinds import Claim, Reader
+from dpaudit.proving.kinds import Reader
 from dpaudit.proving.monotone import direction_of
 from dpaudit.proving.noise_laws import Noise, noise_of, tails_of
 from dpaudit.proving.program import Node
 from dpaudit.proving.refusals import NotProved
+from dpaudit.proving.release_forms import Claim
 from dpaudit.proving.releases import Bounds, Spent, common_scale, pure, unbounded
 
 _COMPARISONS = frozenset({"less", "less_equal"})

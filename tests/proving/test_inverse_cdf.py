@@ -8,9 +8,10 @@ from scipy import stats
 
 from dpaudit.proving.bound import cost_of_path
 from dpaudit.proving.inverse_cdf import with_plain_laws
-from dpaudit.proving.kinds import Additive, Reader
+from dpaudit.proving.kinds import Reader
 from dpaudit.proving.program import Program, evaluate
 from dpaudit.proving.refusals import NotProved
+from dpaudit.proving.release_forms import Additive
 from dpaudit.proving.universe import Part, Universe
 from tests.proving.sketches import Sketch
 

@@ -1,0 +1,45 @@
+"""Which nodes of a program matter, and how often each is used."""
+
+from __future__ import annotations
+
+from dpaudit.proving.program import Program
+from dpaudit.proving.refusals import NotProved
+
+
+def check_draws(program: Program) -> None:
+    """Refuse a program of which two nodes are one draw.
+
+    Raises
+    ------
+    NotProved
+        They are.
+    """
+    seen = set()
+    for node in program.nodes:
+        if node.operation == "draw":
+            if node.parameters["number"] in seen:
+                raise NotProved.at(node.place, "one draw stands for two values")
+            seen.add(node.parameters["number"])
+
+
+def live_nodes(program: Program) -> frozenset[int]:
+    """Return the nodes on which an output or a decision depends."""
+    roots = [one.index for one in program.nodes if one.operation == "decide"]
+    needed, pending = {*roots, *program.outputs}, [*roots, *program.outputs]
+    while pending:
+        fresh = [one for one in program.nodes[pending.pop()].operands if one not in needed]
+        needed.update(fresh)
+        pending.extend(fresh)
+    return frozenset(needed)
+
+
+def count_uses(program: Program, live: frozenset[int]) -> list[int]:
+    """Return by how many operations a node is used that an output depends on, or shown."""
+    counts = [0] * len(program.nodes)
+    for node in program.nodes:
+        if node.index in live:
+            for one in dict.fromkeys(node.operands):
+                counts[one] += 1
+    for one in dict.fromkeys(program.outputs):
+        counts[one] += 1
+    return counts
