@@ -76,6 +76,8 @@ def outline_symbols(value: Any, found: Output, constant: Callable[[Any], int]) -
             )
         found.nodes.append(value.index)
         return ["output", len(found.nodes) - 1]
+    if isinstance(value, set | frozenset):
+        return ["set", sorted(repr(_member(one)) for one in value), []]
     items = list(items_of(value))
     if items or isinstance(value, list | tuple | dict):
         parts = [outline_symbols(one, found, constant) for _, one in items]
@@ -84,6 +86,16 @@ def outline_symbols(value: Any, found: Output, constant: Callable[[Any], int]) -
         return ["constant", repr(value)]
     found.nodes.append(constant(value))
     return ["output", len(found.nodes) - 1]
+
+
+def _member(value: Any) -> Any:
+    """Return a member of a set: of a symbol the number that it is on this path."""
+    if isinstance(value, Symbol):
+        if value.is_public:
+            return _member(value.plain("")[()])
+        hash(value)
+        return getattr(value.tracing, "positions", {}).get(value.index)
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _names(items: Sequence[tuple[Any, Any]]) -> list[str]:
@@ -98,6 +110,9 @@ def outline_plain(value: Any, skeleton: Any, found: list[Any]) -> bool:
         return True
     if kind == "constant":
         return not is_number(value) and bool(repr(value) == skeleton[1])
+    if kind == "set":
+        known = isinstance(value, set | frozenset)
+        return known and sorted(repr(_member(one)) for one in value) == skeleton[1]
     if hasattr(value, "to_numpy"):
         return False
     items = list(items_of(value))

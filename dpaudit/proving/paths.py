@@ -31,6 +31,8 @@ class PathTracing(Tracing):
         How the first conditions are decided.
     outcomes
         How all were decided, in order.
+    decided, positions
+        How conditions were decided, and which whole numbers were drawn, by their nodes.
     most
         The most conditions of a path.
     """
@@ -38,11 +40,12 @@ class PathTracing(Tracing):
     script: tuple[bool, ...] = ()
     outcomes: list[bool] = field(default_factory=list)
     decided: dict[int, bool] = field(default_factory=dict)
+    positions: dict[int, int] = field(default_factory=dict)
     most: int = MOST_PATHS
 
     def start(self, script: tuple[bool, ...]) -> None:
         """Forget everything, for a run of another script."""
-        self.script, self.outcomes, self.decided = script, [], {}
+        self.script, self.outcomes, self.decided, self.positions = script, [], {}, {}
         self.program, self.refusal, self.taints, self.known = Program(), None, [], {}
 
     def decide(self, symbol: Symbol) -> bool:
@@ -71,10 +74,9 @@ class PathTracing(Tracing):
         found = self._range_of(symbol)
         if found is None or len(found) > _MOST_POSITIONS:
             return super().position(symbol)
-        for one in found[:-1]:
-            if self.decide(symbol == one):
-                return one
-        return found[-1]
+        place = next((one for one in found[:-1] if self.decide(symbol == one)), found[-1])
+        self.positions[symbol.index] = place
+        return place
 
     def _range_of(self, symbol: Symbol) -> range | None:
         """Return which numbers a whole one may be, where its last operation says so."""

@@ -455,6 +455,8 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
         return value in self.plain("asks whether records or noise hold a number")
 
     def __hash__(self) -> int:
+        if not self.is_public and self.taint & FROM_DRAWS:
+            return hash(self.tracing.position(self))
         return hash(self.plain("hash() of what records or noise decide")[()])
 
     def __format__(self, form: str) -> str:

@@ -98,6 +98,19 @@ def test_noise_may_choose_a_public_position() -> None:
     assert len(found.paths) == 6
 
 
+def test_a_set_of_public_draws() -> None:
+    def sample(x: Any, rng: Any) -> Any:
+        return {int(one) for one in rng.choice(3, 2, replace=False)}
+
+    found = read_trace(sample, ARRAY)
+    assert ["set", ["0", "2"], []] in found.skeletons
+    assert all(path.program.outputs == () for path in found.paths)
+
+
+def test_a_set_of_what_records_decide_is_refused() -> None:
+    refusal(lambda x, rng: {int(one > 0.5) for one in x})
+
+
 # --- tricks ----------------------------------------------------------------------------------
 
 KEPT: list[float] = []
