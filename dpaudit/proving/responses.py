@@ -391,7 +391,8 @@ def _evaluate(
             operands = [numbers.get(k, _number(draft, k)) for k in one.operands]
             if any(k is None for k in operands):
                 return None
-            found = np.asarray(EVALUATORS[one.operation](*operands, **one.parameters))
+            told = EVALUATORS[one.operation](*operands, **one.parameters)
+            found = np.asarray(told, dtype=float)
             if not _is_exact(found):
                 return None
             numbers[index] = found

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import ROUND_FLOOR, Decimal
 
 import numpy as np
 
@@ -98,9 +99,22 @@ def _sampled_gaussian(spent: Spent, rate: float) -> Spent:
     """Return the cost with the event of a sample; mu and rho hold without one."""
     if not 0 < spent.mu < math.inf:
         return spent
-    multiplier = -rounding.up(-1 / rounding.most(spent.mu))
+    multiplier = round_down(-rounding.up(-1 / rounding.most(spent.mu)))
     event = PoissonSubsampledGaussian(sampling_ratio=rate, noise_multiplier=multiplier)
     return replace(spent, mechanism="Gaussian noise on a Poisson sample", event=event)
+
+
+def round_down(value: float) -> float:
+    """Return a number of eleven digits that is not above one: steps that differ by less are alike.
+
+    Examples
+    --------
+    >>> round_down(1.999999999999996), round_down(0.5), round_down(123.4)
+    (1.9999999999, 0.5, 123.4)
+    """
+    unit = Decimal(1).scaleb(Decimal(value).adjusted() - 10)
+    found = float(Decimal(value).quantize(unit, rounding=ROUND_FLOOR))
+    return found if found <= value else math.nextafter(found, 0.0)
 
 
 def _sampled_laplace(spent: Spent, rate: float) -> Spent:

@@ -222,6 +222,12 @@ class CoinSketch(RandomSketch):
     def coin_shape(self) -> tuple[int, ...]:
         return (RECORDS,) if self.rng.random() < 0.8 else ()
 
+    def is_truth(self, index: int) -> bool:
+        """Return whether a value may be a truth value of numpy's."""
+        node = self.program.nodes[index]
+        truths = node.operation in ("logical_xor", "less", "equal")
+        return truths or any(self.is_truth(one) for one in node.operands)
+
     def choose(self) -> None:
         some = [self.pick() for _ in range(3)]
         self("where", *some, shape=np.broadcast_shapes(*map(self.shape, some)))
@@ -237,7 +243,9 @@ def _coin_step(own: CoinSketch) -> None:
         own.choose()
     else:
         names = ["logical_xor", "add", "subtract", "multiply", "less", "equal", "minimum"]
-        own.add_fitting(str(own.rng.choice(names)), own.pick(), own.pick())
+        name, some = str(own.rng.choice(names)), (own.pick(), own.pick())
+        if name != "subtract" or not any(map(own.is_truth, some)):  # numpy subtracts no truths
+            own.add_fitting(name, *some)
 
 
 def _coin_program(rng: Generator) -> Program:

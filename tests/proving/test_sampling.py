@@ -60,6 +60,19 @@ def test_a_loop_of_steps_is_what_accountants_say() -> None:
     assert _bound(_loop(Sampling())).epsilon(DELTA) == pytest.approx(expected, rel=1e-6)
 
 
+def test_steps_whose_lengths_differ_are_steps_all_the_same() -> None:
+    own = Sampling()
+    state = own.constant(0.0)
+    for n in range(STEPS):
+        noisy = own.step(own.coins(), state)
+        state = own("add", state, own("multiply", noisy, own.constant(0.7 / (n + 3))))
+    event = PoissonSubsampledGaussian(sampling_ratio=RATE, noise_multiplier=SCALE, count=STEPS)
+    found = _bound(own.show(state))
+    assert len(set(found.events[0])) == 1
+    expected = proved_guarantee(event).epsilon(DELTA)
+    assert expected <= found.epsilon(DELTA) * (1 + 1e-12) <= expected * (1 + 1e-9)
+
+
 def test_without_fresh_coins_there_is_no_sample() -> None:
     own = Sampling()
     coins, state = own.coins(), own.constant(0.0)
