@@ -29,7 +29,7 @@ from tests.proving.rule_programs import (
     search,
 )
 
-FAST, SLOW = 25, 4_000
+FAST, SLOW = 15, 4_000
 
 
 def write(grown: Grown, operation: str, *operands: int, **given: Any) -> int:
@@ -378,6 +378,63 @@ def quotient_by_a_bounded_number():
     g = start(1, 3)
     one = write(g, "take", 0, key=[[0]])
     return g, write(g, "divide", constant(g, 1.0), one)
+
+
+def _softmax(g: Grown) -> int:
+    powers = write(g, "exp", 0)
+    total = write(g, "sum", powers, axis=1)
+    column = add(g, "reshape", [total], g.values[total].reshape(-1, 1))
+    return write(g, "divide", powers, column)
+
+
+@case(2, ROOT, 1, is_attained=False)
+def sum_of_shares():
+    g = start(-50, 50, (3,))
+    return g, write(g, "sum", _softmax(g), axis=0)
+
+
+@case(4, 2 * ROOT, 2, is_attained=False)
+def shares_less_codes():
+    g = start(-50, 50, (3,))
+    column = write(g, "take", 0, key=[None, [0]])
+    code = write(g, "equal", column, constant(g, np.arange(3.0)))
+    residual = write(g, "subtract", _softmax(g), code)
+    return g, write(g, "sum", residual, axis=0)
+
+
+@case(2 * math.sqrt(3), 2, 2, is_attained=False)
+def sum_of_directions():
+    g = start(-10, 10, (3,))
+    length = length_of(g, 0, [1], 2)
+    assert length is not None
+    zero = constant(g, 0.0)
+    quotient = write(g, "divide", 0, length)
+    guarded = write(g, "where", write(g, "less", zero, length), quotient, zero)
+    return g, write(g, "sum", guarded, axis=0)
+
+
+@case(2, 2, 2)
+def sums_of_chosen_columns():
+    g = start(0, 2, is_integer=True, with_labels=True)
+    column = add(g, "reshape", [0], g.values[0].reshape(5, 1))
+    weight = add(g, "reshape", [1], g.values[1].reshape(5, 1))
+    code = write(g, "equal", column, constant(g, np.arange(3.0)))
+    return g, write(g, "sum", write(g, "where", code, weight, constant(g, 0.0)), axis=0)
+
+
+@case(3 * ROOT, ROOT, 1, is_attained=False)
+def weighted_gram():
+    g = start(-1, 1, (3,), norm=1.0)
+    weight = write(g, "absolute", write(g, "take", 0, key=[None, [1]]))
+    turned = write(g, "transpose", 0, axes=[1, 0])
+    return g, write(g, "matmul", turned, write(g, "multiply", 0, weight))
+
+
+@case(2, ROOT, 1)
+def a_column_written_for_any_number_of_records():
+    g = start(inner=(3,), records=None)
+    written = write(g, "assign", 0, constant(g, 0.0), key=[None, [0]])
+    return g, write(g, "sum", written, axis=0)
 
 
 @pytest.mark.parametrize("known", CASES, ids=lambda known: known.name)
