@@ -1031,14 +1031,14 @@ class Reading(Ground):
             return total(self.largest(entry, {v: x for v, x in boxes.items() if v[1] == side}, sign)
                          for side in (0, 1))
         best, heap, pending = -INF, list[Any](), [dict(boxes)]
-        for _ in range(BOXES):
+        for left in reversed(range(BOXES)):
             for box in pending:
                 if (found := self.bounded(entry, box, sign)) is None:
                     return INF
                 best = max(best, found[1])
                 heapq.heappush(heap, (-found[0], len(heap), id(box), box, found[2]))
             top, _, _, box, slopes = heap[0]
-            if -top <= best + abs(best) / 10**11 or all(low == high for low, high in box.values()):
+            if not left or -top <= best + abs(best) / 10**11:
                 break
             heapq.heappop(heap)
             wide = max(
@@ -1101,7 +1101,7 @@ class Reading(Ground):
 
     def of_entry(self, entry: Entry, box: Any, side: int) -> Any:
         """Return ends and slopes of an entry on one side over a box; None where it has none."""
-        self.spend(3)
+        self.spend(6)
         place = (entry.key, side if entry.moves else 2)
         if place in box:
             return box[place], {place: (ONE, ONE)}

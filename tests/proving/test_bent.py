@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 
 from dpaudit.proving import checker
-from tests.proving.bent import MODELS, bend, is_of_the_code, is_true, model_certificates
+from dpaudit.proving.certificate import instance_of
+from dpaudit.proving.program import Program
+from dpaudit.proving.trace import Path, Trace
+from tests.proving.bent import (
+    MODELS,
+    bend,
+    is_of_the_code,
+    is_true,
+    model_certificates,
+    number_universe,
+)
 
 
 @pytest.fixture(scope="module")
@@ -76,3 +86,15 @@ def test_half_a_claim_is_refused(certificates, place):
         bent["instance"]["claim"][name] *= 0.999999
     with pytest.raises(checker.NotVerified):
         checker.check(bent)
+
+
+def test_a_search_that_ends_early_forgets_no_box():
+    program = Program()
+    size = program.add("size", shape=(), dtype="int64")
+    two = program.add("constant", shape=(), dtype="int64", value=2)
+    both = program.add("logical_and", [size, two], shape=(), dtype="bool")
+    noise = program.add("draw", shape=(), law="laplace", number=0)
+    program.outputs = (program.add("add", [both, noise], shape=()),)
+    universe = number_universe(None, change="add-remove")
+    cost, _ = checker.check_instance(instance_of(Trace(universe, (Path(program),))))
+    assert cost.pure == 1
