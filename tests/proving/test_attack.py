@@ -168,3 +168,25 @@ def test_an_entry_for_each_pair_of_unknown_records_is_refused():
     part = Part("", (None,), np.zeros(()), np.ones(()))
     analysis = Analysis(program, Universe((part,), None, "add-remove"))
     assert "each pair of records" in str(analysis.facts(total).refusal)
+
+
+def test_a_total_of_public_rows_tells_how_many_records_there_are():
+    program = Program()
+    x = program.add("data", shape=(None,), part="")
+    ends = [program.add("constant", shape=(), value=one) for one in (-2.0, -0.3, 1.0)]
+    is_below = program.add("less", [x, ends[0]], shape=(None,), dtype="bool")
+    chosen = program.add("where", [is_below, *ends[1:]], shape=(None,))
+    total = program.add("sum", [chosen], shape=(), axis=None)
+    part = Part("", (None,), np.zeros(()), np.ones(()))
+    analysis = Analysis(program, Universe((part,), None, "add-remove"))
+    assert analysis.distance(total).l1 >= 1
+
+
+def test_whole_numbers_that_may_wrap_around_are_refused():
+    part = Part("", (3,), np.zeros(()), np.asarray(100.0), is_integer=True)
+    for dtype, is_refused in (("int8", True), ("int16", False)):
+        program = Program()
+        x = program.add("data", shape=(3,), dtype="int8", part="")
+        twice = program.add("add", [x, x], shape=(3,), dtype=dtype)
+        facts = Analysis(program, Universe((part,), 3, "replace")).facts(twice)
+        assert (facts.refusal is not None) is is_refused
