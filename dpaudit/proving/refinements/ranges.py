@@ -38,7 +38,6 @@ from dpaudit.proving.refinements.polynomials import Monomial, Polynomial, Ration
 
 TOLERANCE = 1e-12
 MOST_BOXES = 500
-MOST_BOXES_IN_ALL = 3_000
 MOST_LEVELS = 60
 MOST_VARIABLES = 6
 MOST_PARAMETERS = 8
@@ -189,13 +188,10 @@ class Ranges:
         What the atoms are.
     known
         Upper ends that were found before, of tables of the same program or any other.
-    left
-        How many boxes may be looked at yet; after that ends are those of whole boxes.
     """
 
     table: Table
     known: dict[Any, float]
-    left: int = MOST_BOXES_IN_ALL
 
     def find(self, polynomial: Polynomial) -> Range:
         """Return ends of a polynomial whose leaves are anywhere between their ends.
@@ -216,13 +212,10 @@ class Ranges:
         if len(leaves) > MOST_PARAMETERS and not _is_of_leaves(self.table, polynomial):
             return math.inf
         key = canonical(self.table, polynomial, leaves)
-        if key in self.known:
-            return self.known[key]
-        with np.errstate(all="ignore"):
-            found = self._maximize(polynomial, leaves)
-        if self.left > 0:
-            self.known[key] = found
-        return found
+        if key not in self.known:
+            with np.errstate(all="ignore"):
+                self.known[key] = self._maximize(polynomial, leaves)
+        return self.known[key]
 
     def _maximize(self, polynomial: Polynomial, leaves: list[int]) -> float:
         """Return an upper bound on the box of the leaves, infinite if undefined."""
@@ -237,13 +230,9 @@ class Ranges:
         high = np.array([[table.atoms[one].high] for one in leaves]).reshape(len(leaves), 1)
         whole = Evaluation(table, leaves, low, high, has_slopes=False).enclose(polynomial)
         is_large = len(leaves) > MOST_VARIABLES or not np.isfinite(high - low).all()
-        is_done = is_large or not leaves or self.left <= 0
-        if is_done or stand_once(table, polynomial):
+        if is_large or not leaves or stand_once(table, polynomial):
             return float(whole.high.max())
-        cover = _Cover(table, polynomial, leaves, low, high, self.left)
-        found = cover.bound()
-        self.left = cover.left
-        return found
+        return _Cover(table, polynomial, leaves, low, high).bound()
 
     def width(self, polynomial: Polynomial) -> float:
         """Return how far two values of a polynomial can be apart, rounded up."""
@@ -281,7 +270,6 @@ class _Cover:
     leaves: list[int]
     low: Array
     high: Array
-    left: int
 
     def bound(self) -> float:
         """Return an upper bound, by halving boxes until it is close."""
@@ -297,8 +285,7 @@ class _Cover:
             is_point = (self.low == self.high).all(axis=0)
             found = max([found, *upper[is_point | (upper <= best + tolerance)].tolist()])
             alive = ~is_point & (upper > best + tolerance)
-            self.left -= alive.size
-            if not alive.any() or alive.sum() > min(MOST_BOXES, self.left):
+            if not alive.any() or alive.sum() > MOST_BOXES:
                 return float(max([found, *upper[alive].tolist()]))
             self._divide(value, alive)
         return float(max(found, self._enclose().high.max()))
