@@ -36,7 +36,7 @@ from dpaudit.proving.refinements.symbols import (
 from dpaudit.proving.trace import Kind
 from dpaudit.proving.universe import NOWHERE_APART, Part
 
-MOST_EFFORT = 8_000
+MOST_EFFORT = 6_000
 MOST_EFFORT_OF_ALL = 100_000
 
 
