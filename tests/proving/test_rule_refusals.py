@@ -187,3 +187,15 @@ def test_ends_of_a_draw(law, given, ends):
     assert (facts.low, facts.high) == ends
     if law == "integers":
         assert Analysis(program, universe()).facts(other).high == 8
+
+
+def test_a_reshape_that_mixes_columns_of_any_number_of_records_keeps_no_column_apart():
+    part = Part("", (None, 2), np.array([0.0, 5.0]), np.array([1.0, 6.0]))
+    program = Program()
+    x = program.add("data", shape=(None, 2), part="")
+    mixed = program.add("reshape", [x], shape=(2, None))
+    columns = program.add("reshape", [x], shape=(None, 2, 1))
+    analysis = Analysis(program, Universe((part,), None, "add-remove"))
+    assert analysis.facts(mixed).low.tolist() == [[0.0]]
+    assert analysis.facts(mixed).high.tolist() == [[6.0]]
+    assert analysis.facts(columns).low.tolist() == [[[0.0], [5.0]]]

@@ -13,7 +13,7 @@ Records follow their rows: a row that is taken, repeated or written brings its r
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -146,9 +146,10 @@ def bound_reshape(knowledge: Knowledge, node: Node) -> Facts:
     """Return the facts of the same entries in another shape."""
     one, shape = _operand(knowledge, node)
     rows, is_same_row = _reshape_rows(one.rows, shape, node.shape)
-    all_ends = [_reshape_ends(each, shape, node.shape, one.rows, rows) for each in _ends(one)]
-    if any(each is None for each in all_ends):
-        return _refuse_positions(node)
+    all_ends = [
+        _reshape_ends(each, shape, node.shape, (one.rows, rows), furthest)
+        for each, furthest in zip(_ends(one), (np.min, np.max, np.max), strict=True)
+    ]
     has_norms = is_same_row or (one.rows is None and rows is None)
     return move_entries(
         knowledge, node, one, all_ends, rows, copies_of_row=1.0 if has_norms else None
@@ -160,18 +161,24 @@ def _ends(facts: Facts) -> tuple[Ends, Ends, Ends]:
 
 
 def _reshape_ends(
-    ends: Ends, shape: Shape, target: Shape, rows: Rows | None, new_rows: Rows | None
-) -> Ends | None:
-    """Return ends in another shape; None where the number of records would have to be known."""
+    ends: Ends,
+    shape: Shape,
+    target: Shape,
+    both: tuple[Rows | None, Rows | None],
+    furthest: Callable[..., Any],
+) -> Ends:
+    """Return ends in another shape; where the number of records decides order, that of all."""
     if np.size(ends) == 1:
         return np.reshape(ends, (1,) * len(target))
     array = spread(ends, len(shape))
     before, after = list(shape), list(target)
+    rows, new_rows = both
     if None in before:
-        at = before.index(None)
-        if after.count(None) != 1 or array.shape[at] != 1:
-            return None
-        before[at], after[after.index(None)] = 1, 1
+        at, new = before.index(None), after.index(None) if None in after else -1
+        keeps_order = new >= 0 and _product(before[:at]) == _product(after[:new])
+        if not keeps_order or array.shape[at] != 1:
+            return np.reshape(furthest(array), (1,) * len(target))
+        before[at], after[new] = 1, 1
     elif rows is not None and new_rows is not None and array.shape[rows.axis] == 1:
         if before[rows.axis] == after[new_rows.axis]:
             before[rows.axis], after[new_rows.axis] = 1, 1
