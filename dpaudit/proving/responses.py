@@ -1,6 +1,6 @@
 r"""Randomised response: each entry is told truly or at random, by coins of a public law.
 
-**Theorem.** Let entry i of what is shown be a function f of the private entry ``a_i`` and of coins
+**Theorem.** Let entry i of what is shown be a function f of a private entry ``a_i`` and of coins
 of its own, which nothing else uses, a_i one of finitely many whole numbers. With
 ``P(y | a)`` the law of ``f(a, coins)``, and neighbours that differ in m entries by at most d, it
 costs m times the largest ``log P(y | a) / P(y | a')`` over y and ``|a - a'| <= d``. Whole numbers
@@ -73,7 +73,7 @@ class Response:
     def stacked(self, draft: Draft) -> int:
         """Append the private entries, in a row, in the unit in which a distance of 1 costs 1."""
         slope = math.nextafter(slope_of(self.laws), math.inf)
-        row = draft.flatten(self.truth)
+        row = draft.flatten(draft.broadcast(self.truth, self.shape))
         return draft.apply("multiply", [row, draft.constant(slope)], place=self.node.place)
 
     def measure(self, bounds: Bounds) -> Spent:
@@ -85,7 +85,8 @@ class Response:
             An answer tells for sure what an entry is not.
         """
         moved = bounds.distance(self.truth)
-        changed = min(changed_entries(bounds, self.truth), moved.l1)
+        copies = size_of(self.shape) // max(size_of(bounds.program.nodes[self.truth].shape), 1)
+        changed = copies * min(changed_entries(bounds, self.truth), moved.l1)
         epsilon = epsilon_of(self.laws, moved.linf)
         if epsilon == math.inf:
             raise unbounded(bounds, self.truth, self.node.place)
@@ -225,13 +226,19 @@ class _Finder:
         one = self.program.nodes[index]
         return one.operation in _ENTRYWISE and one.shape == node.shape
 
+    def _is_spread(self, index: int, node: Node) -> bool:
+        """Return whether a value has an entry for each of a node's, or one for all."""
+        shape = self.draft.shape(index)
+        return shape == node.shape or (is_known(shape) and size_of(shape) == 1)
+
     def _with_one_truth(
         self, node: Node, inside: set[int], coins: set[int], truths: set[int]
     ) -> _Cone | None:
         """Go down to one private value of which all others are made entry by entry."""
         while len(truths) > 1:
             last = max(truths)
-            if not self._is_entrywise(last, node):
+            made = self.program.nodes[last]
+            if made.operation not in _ENTRYWISE or not self._is_spread(last, node):
                 return None
             truths.remove(last)
             inside.add(last)
@@ -240,7 +247,9 @@ class _Finder:
         if not truths or not coins:
             return None
         (truth,) = truths
-        if any(self.draft.shape(one) != node.shape for one in (truth, *coins)):
+        if any(self.draft.shape(one) != node.shape for one in coins):
+            return None
+        if not self._is_spread(truth, node):
             return None
         return _Cone(tuple(sorted(inside)), tuple(sorted(coins)), truth)
 

@@ -152,3 +152,13 @@ def test_numbers_that_are_no_whole_ones_are_refused() -> None:
     part = Part("", (RECORDS,), np.array(0.0), np.array(1.0))
     with pytest.raises(NotProved):
         cost_of_path(own.show(told), Universe((part,), RECORDS, "replace"))
+
+
+def test_one_truth_that_is_told_often_costs_as_often() -> None:
+    own = Responses()
+    truth = own.take(own.records, 0)
+    lie = own("subtract", own.constant(1.0), truth)
+    told = own.each("where", own.coins(0.75), truth, lie)
+    assert own.cost(told) == pytest.approx(RECORDS * math.log(3), rel=1e-9)
+    again = own("where", own("less", own.draw("uniform"), own.constant(0.75)), truth, lie)
+    assert own.cost(told, again) == pytest.approx((RECORDS + 1) * math.log(3), rel=1e-9)
