@@ -41,6 +41,7 @@ def prove(
     claim: Guarantee | None = None,
     form: str | None = None,
     seed: int = 0,
+    certified: bool = True,
 ) -> CodeProof:
     """Prove from its code that a function keeps a claim, for all neighbours of a domain.
 
@@ -65,6 +66,8 @@ def prove(
         How the function is called, such as ``"f(data, rng)"``; by default its signature says.
     seed
         Of the plain runs; no bound depends on it.
+    certified
+        Whether a certificate is made, which may take longer than the proof.
 
     Returns
     -------
@@ -95,6 +98,7 @@ def prove(
     'withheld'
     """
     asked = Question.of(domain, relation, (epsilon, delta, claim), seed)
+    asked = replace(asked, certified=check.boolean("certified", certified))
     return asked.answer(function, form_of(function, form))
 
 
@@ -110,6 +114,8 @@ class Question:
         What is claimed, and the delta at which epsilon is shown.
     seed
         Of the plain runs.
+    certified
+        Whether a certificate is made.
     """
 
     domain: Domain
@@ -117,6 +123,7 @@ class Question:
     claim: Guarantee | None
     delta: float
     seed: int = 0
+    certified: bool = True
 
     @classmethod
     def of(
@@ -159,6 +166,8 @@ class Question:
         self, several: Sequence[tuple[Trace, Bound]], reference: str | None
     ) -> dict[str, Any]:
         """Return the certificate, or why there is none."""
+        if not self.certified:
+            return {"uncertified": "none was asked for"}
         if len(several) > 1:
             return {"uncertified": "datasets of several sizes: give records= one number"}
         ((trace, bound),) = several

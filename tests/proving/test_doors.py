@@ -80,3 +80,17 @@ def test_an_audit_has_three_numbers_and_one_verdict():
     assert found.proved is None
     assert "branch" in found.proof_stop.reason
     assert "Not proved, because of test_doors.py" in str(found)
+
+
+def test_a_certificate_is_made_unless_nobody_asks_for_it():
+    asked = {"domain": {"bounds": (0, 1), "records": 3}, "epsilon": 1.0}
+    with_one, without = (
+        dpaudit.prove(noisy_total, **asked, certified=one) for one in (True, False)
+    )
+    assert with_one.certificate is not None
+    assert (without.verdict, without.certificate) == ("proved", None)
+    assert without.uncertified == "none was asked for"
+
+
+def noisy_total(data, rng):
+    return data.sum() + rng.laplace(scale=1.0)

@@ -8,8 +8,11 @@ import pytest
 
 from benchmarks.dpriv_bench import functions
 from benchmarks.dpriv_bench.functions import STATISTICS
+from dpaudit import Domain
 from dpaudit.proving.analysis import Analysis
+from dpaudit.proving.bound import bound_trace
 from dpaudit.proving.program import Program
+from dpaudit.proving.reading import read_trace
 from dpaudit.proving.refinements.pairs import is_affine
 from dpaudit.proving.refinements.polynomials import Table
 from dpaudit.proving.trace import Kind
@@ -141,3 +144,14 @@ def test_a_sum_within_a_function_or_squared_is_not_affine() -> None:
     assert is_affine(table, sums * cell + cell, leaf)
     assert not is_affine(table, sums * sums, leaf)
     assert not is_affine(table, cell * table.enter("exp", (sums,)), leaf)
+
+
+def test_a_form_that_is_nested_many_times_has_a_short_key():
+    def doubled(data, rng):
+        value = np.tanh(data[0] * data[1])
+        for _ in range(40):
+            value = np.tanh(value * value - value)
+        return value + rng.laplace(scale=1.0)
+
+    trace = read_trace(doubled, Domain(bounds=(0, 1), records=2), "replace-record", runs=2)
+    assert bound_trace(trace).pure < np.inf

@@ -160,22 +160,26 @@ def _is_of_leaves(table: Table, polynomial: Polynomial) -> bool:
 
 
 def canonical(table: Table, polynomial: Polynomial, leaves: list[int]) -> Any:
-    """Return what polynomials with one range have in common: the form, and the ends of leaves."""
-    names: dict[int, Any] = {
-        number: (place, table.atoms[number].low, table.atoms[number].high)
-        for place, number in enumerate(leaves)
-    }
+    """Return what polynomials with one range have in common: the form, and the ends of leaves.
 
-    def name_atom(number: int) -> Any:
-        if number not in names:
+    Atoms are numbered as they are met, and each is written down once: a form in which they are
+    nested in one another many times has a key as long as there are atoms.
+    """
+    places = {number: place for place, number in enumerate(leaves)}
+    entries: list[Any] = [(table.atoms[one].low, table.atoms[one].high) for one in leaves]
+
+    def place_atom(number: int) -> int:
+        if number not in places:
             atom = table.atoms[number]
-            names[number] = atom.operation, *(name(one) for one in atom.operands)
-        return names[number]
+            entry = (atom.operation, *(name(one) for one in atom.operands))
+            places[number] = len(entries)
+            entries.append(entry)
+        return places[number]
 
     def name(one: Polynomial) -> Any:
-        return tuple((tuple(map(name_atom, mono)), value) for mono, value in one.key)
+        return tuple((tuple(map(place_atom, mono)), value) for mono, value in one.key)
 
-    return name(polynomial)
+    return name(polynomial), tuple(entries)
 
 
 @dataclass(eq=False)
