@@ -87,6 +87,8 @@ def total(dataset):
     return np.sum(dataset)
 def shifted(x, rng):
     return x + rng.normal()
+def noisy(x, rng):
+    return x.sum() + rng.laplace()
 """
 AUDIT = """
 [audit]
@@ -138,6 +140,7 @@ CSV = ("--data", "csv", "--data-path", "own.csv", "--data-option", "label_column
 ON_CSV = (*CSV, "--set", "nodes=2", "--set", "graph=complete")
 CLAIM = ("--epsilon", "1", "--delta", "0")
 ON_FILES = ("--dataset", "one.csv", "--neighbour", "other.csv")
+BOUNDED = ["--domain", "bounds=[0,1]", "--domain", "records=3", "--epsilon", "1"]
 SEARCHED = (*ON_FILES[:2], "--relation", "replace-record", "--bounds", "0,1")
 CERTIFICATES = ROOT / "reports" / "huang2020-theorem4" / "certificate.json"
 
@@ -270,6 +273,7 @@ COMMANDS = {
     "canary": ["canary", "scores.csv", "--delta", "1e-5", "--out", "judged"],
     "replay": ["replay", "own_sum:Sum", "--epsilon", "1", *ON_FILES, "--out", "replayed"],
     "sensitivity": ["sensitivity", "own_sum.py:total", *SEARCHED],
+    "prove": ["prove", "own_sum.py:noisy", *BOUNDED, "--out", "proved"],
     "views": ["views", "own_sum.py:shifted", "--private", "one.csv", "--out", "viewed"],
     "pickled": ["audit", "npy.toml", *QUICK],
     "in process": ["audit", "csv.toml", *QUICK, "--in-process"],
@@ -550,6 +554,16 @@ def test_verify_runs_the_mechanism_of_the_reader(ran):
     assert ran["verify own"].foreign_code == set()
     assert ran["verify own"].wrote == set()
     assert not (ran["verify own"].place / "work" / "touched").exists()
+
+
+@row("`prove MODULE:FUNCTION`")
+def test_a_proof_is_looked_for_elsewhere(ran):
+    assert ran["prove"].status == 0
+    outside = r"own_sum|__pycache__|proved"
+    assert {one for one in ran["prove"].opened if not re.search(outside, one)} - {"."} == set()
+    assert ran["prove"].foreign_code == set()
+    assert {one.split("/")[0] for one in ran["prove"].wrote} == {"proved"}
+    assert not (ran["prove"].place / "work" / "touched").exists()
 
 
 @row("`views MODULE:FUNCTION`")
