@@ -208,6 +208,7 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
     is_scale = True
 
     tracing: Tracing
+    program: Program
     cell: Cell
     dims: Shape
     dtype: np.dtype[Any]
@@ -231,6 +232,7 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
     ) -> None:
         self.__dict__.update(
             tracing=tracing,
+            program=tracing.program,
             cell=cell,
             dims=dims,
             dtype=dtype,
@@ -280,6 +282,8 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
     @property
     def index(self) -> int:
         """The node that holds its present entries."""
+        if self.program is not self.tracing.program:
+            self.tracing.refuse("an array of an earlier call is used: it keeps state")
         version, node = self.cached
         if version == self.cell.version:
             return node

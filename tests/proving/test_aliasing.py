@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from dpaudit.proving.program import Program
 from dpaudit.proving.refusals import NotProved
 from tests.proving.arrays import assert_same, trace
 
@@ -309,3 +310,10 @@ def test_a_refusal_is_kept_whatever_is_caught():
     assert tracing.refusal is not None
     assert "branch" in tracing.refusal.reason
     assert "in careless" in tracing.refusal.place
+
+
+def test_no_array_is_kept_from_an_earlier_run():
+    tracing, output = trace(lambda x: x * 2, X)
+    tracing.program, tracing.known, tracing.taints = Program(), {}, []
+    with pytest.raises(NotProved, match="keeps state"):
+        output + 1
