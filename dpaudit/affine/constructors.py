@@ -69,6 +69,10 @@ class _Forms:
         """Return an array of the same entries, of its own memory."""
         return found.as_array()
 
+    def lying_in_rows(self, found: Form) -> Form:
+        """Return an array that lies row after row: itself, or a copy."""
+        return found if found.value.flags.c_contiguous and found.ndim else found.as_array()
+
     def is_array(self, found: Form) -> bool:
         """Return whether a form is an array, and no number."""
         return found.is_array

@@ -26,6 +26,7 @@ CONVERTED = ("array", "asarray", "asanyarray", "ascontiguousarray")
 JOINED = ("concatenate", "stack", "vstack", "hstack", "dstack", "column_stack")
 _COMPILED = tuple(EXTENSION_SUFFIXES)
 _AS_ANY_ARRAY = np.asanyarray
+_IN_ROWS = np.ascontiguousarray
 _SHARING = (np.asarray, np.asanyarray)  # memory of what is an array
 
 
@@ -40,6 +41,9 @@ class StandIns(Protocol):
 
     def own(self, found: Any) -> Any:
         """Return an array of the same entries, of its own memory."""
+
+    def lying_in_rows(self, found: Any) -> Any:
+        """Return an array that lies row after row: itself, or a copy."""
 
     def is_array(self, found: Any) -> bool:
         """Return whether one is an array, and no number."""
@@ -165,14 +169,23 @@ def converter(stand_ins: StandIns, original: Callable[..., Any]) -> Callable[...
 
 
 def _convert(stand_ins: StandIns, original: Any, value: Any, given: Any, named: Any) -> Any:
-    if len(given) > 1 or named.keys() - {"dtype", "copy", "order"}:
+    """Return a stand-in of the memory that numpy gives: that of the value where it can."""
+    if (
+        len(given) > 1
+        or named.keys() - {"dtype", "copy", "order"}
+        or named.get("order") not in (None, "K")
+    ):
         name = original.__name__
         raise stand_ins.refusal(f"numpy.{name} is given arguments that are not followed")
     dtype = given[0] if given else named.get("dtype")
     found = stand_ins.of(value)
-    shares = original in _SHARING and stand_ins.is_array(found)
-    found = found if shares else stand_ins.own(found)
-    return found if dtype is None else found.astype(dtype)
+    copies = named.get("copy", None if original in _SHARING else True)
+    shares = copies is not True and stand_ins.is_array(found)
+    if dtype is not None and np.dtype(dtype) != found.dtype:
+        return found.astype(dtype)
+    if original is _IN_ROWS:
+        return stand_ins.lying_in_rows(found)
+    return found if shares else stand_ins.own(found)
 
 
 def caller(stand_ins: StandIns, original: Callable[..., Any]) -> Callable[..., Any]:

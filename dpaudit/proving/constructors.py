@@ -97,8 +97,19 @@ class Symbols:
     def own(self, found: Symbol) -> Symbol:
         """Return an array of the same entries, of its own memory."""
         if (value := found.value) is not None:
-            return self.tracing.public(value.copy(), is_array=True)
-        return Symbol.of_node(self.tracing, found.index, found.dtype, is_array=True)
+            return self.tracing.public(value.copy("K"), is_array=True)
+        ordered = structure.is_ordered(found)
+        return Symbol.of_node(
+            self.tracing, found.index, found.dtype, is_array=True, is_ordered=ordered
+        )
+
+    def lying_in_rows(self, found: Symbol) -> Symbol:
+        """Return an array that lies row after row: itself, or a copy."""
+        if not found.dims:
+            return structure.reshaped(found, (1,))  # type: ignore[no-any-return]
+        if structure.is_ordered(found) and (found.is_public or found.parent is None):
+            return found
+        return structure.unsure(found, structure.copied(found))
 
     def is_array(self, found: Symbol) -> bool:
         """Return whether a symbol is an array, and no number."""

@@ -24,7 +24,7 @@ class Cell:
     version
         How often it was written into.
     is_ordered
-        Whether it lies row after row, as numpy's arrays do by default.
+        Whether it is known to lie row after row.
     shares
         Why it is not known which arrays share it, where so: then nothing may be written.
     """

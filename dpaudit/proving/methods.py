@@ -39,14 +39,16 @@ def _as_function(symbol: Symbol, function: Any, *given: Any, **named: Any) -> An
     return symbol.tracing.rules.call(symbol.tracing, function, (symbol, *given), named)
 
 
-def _astype(symbol: Symbol, dtype: Any, *order: Any, copy: bool = True, **named: Any) -> Symbol:
-    if np.dtype(dtype) == symbol.dtype and not copy:
-        return symbol
-    return structure.converted(structure.copied(symbol), np.dtype(dtype))
+def _astype(symbol: Symbol, dtype: Any, *, copy: bool = True) -> Symbol:
+    if np.dtype(dtype) == symbol.dtype:
+        return structure.copied(symbol, keeps_order=True) if copy else symbol
+    return structure.converted(symbol, np.dtype(dtype))
 
 
-def _copy(symbol: Symbol, *order: Any, **named: Any) -> Symbol:
-    return structure.copied(symbol)
+def _copy(symbol: Symbol, order: str = "C") -> Symbol:
+    if order not in ("K", "C"):
+        symbol.tracing.refuse(f"an array is copied with order={order!r}")
+    return structure.copied(symbol, keeps_order=order == "K")
 
 
 def _flatten(symbol: Symbol, *order: Any, **named: Any) -> Any:

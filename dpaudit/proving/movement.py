@@ -174,7 +174,8 @@ def join(tracing: Tracing, arrays: Sequence[Any], axis: int = 0, dtype: Any = No
     at = axes_of(int(axis), symbols[0].ndim)[0]
     _check_alike(tracing, [one.dims for one in symbols], at)
     nodes = [structure.emit_convert(tracing, one.index, kind) for one in symbols]
-    return Symbol.of_node(tracing, structure.emit_concatenate(tracing, nodes, at))
+    node = structure.emit_concatenate(tracing, nodes, at)
+    return Symbol.of_node(tracing, node, is_ordered=all(map(structure.is_ordered, symbols)))
 
 
 def _check_alike(tracing: Tracing, shapes: list[Shape], axis: int) -> None:
@@ -320,7 +321,9 @@ def _diag(tracing: Tracing, v: Any, k: int = 0) -> Any:
 
 
 def _copy(tracing: Tracing, a: Any, order: str = "K", subok: bool = False) -> Any:
-    return structure.copied(tracing.symbol_of(a))
+    if order not in ("K", "C"):
+        tracing.refuse(f"numpy.copy is given order={order!r}")
+    return structure.copied(tracing.symbol_of(a), keeps_order=order == "K")
 
 
 RULES: dict[Any, Callable[..., Any]] = {

@@ -202,9 +202,7 @@ def emit(
 
 def _is_ordered(operand: Any) -> bool:
     """Return whether an operand lies row after row, as far as that is known."""
-    if not isinstance(operand, Symbol) or len(operand.dims) < 2:
-        return True
-    return operand.parent is None and operand.cell.is_ordered
+    return not isinstance(operand, Symbol) or structure.is_ordered(operand)
 
 
 def _direct(operation: str, ufunc: Any, *, is_swapped: bool = False) -> Rule:

@@ -32,7 +32,9 @@ def matmul(tracing: Tracing, x1: Any, x2: Any, *, dtype: Any = None) -> Symbol:
     if one.ndim == other.ndim == 1 and one.index == other.index:
         return tracing.symbol_of(sum_of(tracing, square(tracing, one), dtype=kind))
     nodes = [structure.emit_convert(tracing, part.index, kind) for part in (one, other)]
-    return Symbol.of_node(tracing, tracing.node("matmul", nodes, dims, kind, {}), kind)
+    return Symbol.of_node(
+        tracing, tracing.node("matmul", nodes, dims, kind, {}), kind, is_ordered=True
+    )
 
 
 def _dims_of_product(tracing: Tracing, one: Shape, other: Shape) -> Shape:

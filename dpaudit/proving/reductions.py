@@ -248,7 +248,7 @@ def _along_one(
         symbol, axis = structure.reshaped(symbol, ravelled(symbol)), 0
     at = axes_of(int(axis), symbol.ndim)[0]
     node = tracing.node(operation, (symbol.index,), symbol.dims, dtype, {"axis": at})
-    return Symbol.of_node(tracing, node, is_ordered=symbol.parent is None)
+    return Symbol.of_node(tracing, node, is_ordered=structure.is_ordered(symbol))
 
 
 def _cumsum(tracing: Tracing, a: Any, axis: Any = None, dtype: Any = None) -> Any:
@@ -269,13 +269,14 @@ def where(tracing: Tracing, condition: Any, *branches: Any) -> Any:
         tracing.refuse("records or noise decide positions", "give numpy.where two values")
     truth = truth_of(tracing, condition)
     kind = np.result_type(*map(_typed, branches))
-    nodes, dims = [truth.index], [truth.dims]
+    nodes, dims, ordered = [truth.index], [truth.dims], structure.is_ordered(truth)
     for one in branches:
         symbol = one if isinstance(one, Symbol) else tracing.symbol_of(_of_type(one, kind))
         nodes.append(structure.emit_convert(tracing, symbol.index, kind))
         dims.append(symbol.dims)
+        ordered = ordered and structure.is_ordered(symbol)
     node = tracing.node("where", nodes, _shape_of(tracing, dims), kind, {})
-    return Symbol.of_node(tracing, node, kind, is_array=True)
+    return Symbol.of_node(tracing, node, kind, is_array=True, is_ordered=ordered)
 
 
 def _shape_of(tracing: Tracing, dims: list[Shape]) -> Shape:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -348,11 +348,19 @@ def transposed(symbol: Symbol, axes: Sequence[int]) -> Symbol:
     )
 
 
-def copied(symbol: Symbol) -> Symbol:
-    """Return the same entries in memory of their own."""
+def is_ordered(symbol: Symbol) -> bool:
+    """Return whether an array is known to lie row after row, so that a copy does."""
+    if symbol.value is not None:
+        return symbol.value.flags.c_contiguous
+    return symbol.ndim < 2 or (symbol.parent is None and symbol.cell.is_ordered)
+
+
+def copied(symbol: Symbol, *, keeps_order: bool = False) -> Symbol:
+    """Return the same entries in memory of their own: row after row, or in the order they have."""
+    order: Literal["K", "C"] = "K" if keeps_order else "C"
     if (value := symbol.value) is not None:
-        return symbol.tracing.public(value.copy(), is_array=symbol.is_array)
-    cell = Cell(symbol.index)
+        return symbol.tracing.public(value.copy(order), is_array=symbol.is_array)
+    cell = Cell(symbol.index, is_ordered=not keeps_order or is_ordered(symbol))
     return Symbol(symbol.tracing, cell, symbol.dims, symbol.dtype, is_array=symbol.is_array)
 
 
@@ -365,4 +373,6 @@ def converted(symbol: Symbol, dtype: np.dtype[Any]) -> Symbol:
     if dtype.kind not in "biuf":
         tracing.refuse(f"numbers that records or noise decide are converted to {dtype}")
     node = emit_convert(tracing, symbol.index, dtype)
-    return Symbol.of_node(tracing, node, dtype, is_array=symbol.is_array)
+    return Symbol.of_node(
+        tracing, node, dtype, is_array=symbol.is_array, is_ordered=is_ordered(symbol)
+    )

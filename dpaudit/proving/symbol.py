@@ -91,7 +91,8 @@ class Tracing:
         if operation in ("reshape", "broadcast"):
             parameters["shape"] = list(shape)
         made = np.dtype(dtype)
-        return Symbol.of_node(self, self.node(operation, numbers, shape, made, parameters), made)
+        node = self.node(operation, numbers, shape, made, parameters)
+        return Symbol.of_node(self, node, made, is_ordered=operation in _FRESH)
 
     def node(
         self,
@@ -252,9 +253,9 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
         *,
         is_array: bool = False,
         is_weak: bool = False,
-        is_ordered: bool = True,
+        is_ordered: bool = False,
     ) -> Symbol:
-        """Return a node's value, in memory of its own."""
+        """Return a node's value, in memory of its own, which may lie in any order."""
         held = tracing.program.nodes[node]
         cell = Cell(node, is_ordered=is_ordered or len(held.shape) < 2)
         kind = np.dtype(held.dtype) if dtype is None else dtype
@@ -264,10 +265,16 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
         self.tracing.refuse(f"sets .{name} of an array", "use numpy.reshape or a copy")
 
     def share(self, dims: Shape, step: Step, *, is_array: bool = True) -> Symbol:
-        """Return entries that share this memory."""
+        """Return entries that share this memory; those of a number are copied, as it stays."""
+        held = self if self.is_array else self._apart()
         return Symbol(
-            self.tracing, self.cell, dims, self.dtype, parent=self, step=step, is_array=is_array
+            self.tracing, held.cell, dims, self.dtype, parent=held, step=step, is_array=is_array
         )
+
+    def _apart(self) -> Symbol:
+        value = self.value
+        cell = Cell(self.index) if value is None else Cell(None, value.copy())
+        return Symbol(self.tracing, cell, self.dims, self.dtype)
 
     # --- what it holds now -------------------------------------------------------------------
 

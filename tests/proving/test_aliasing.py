@@ -81,6 +81,14 @@ def numbers_do_not_share(x):
     return total, before, first
 
 
+def views_of_numbers_do_not_share(x):
+    total = x.sum()
+    cell = total.reshape(1)
+    cell += 1
+    np.atleast_1d(x[0])[0] = 7
+    return total, cell, x
+
+
 def zero_axes_share(x):
     cell = x[0, ...]
     cell[...] = 3
@@ -104,6 +112,21 @@ def copies_do_not_share(x):
     z[2] = 3
     w[3] = 4
     return x, y, z, w
+
+
+def conversions_share_as_they_do(x):
+    made = (
+        np.asarray(x, dtype=float),
+        np.array(x, copy=None),
+        np.ascontiguousarray(x),
+        np.array(x, dtype=float),
+        np.asarray(x, copy=True),
+        x.astype(float),
+        x.astype(float, copy=False),
+    )
+    for at, one in enumerate(made):
+        one[at % 6] += 10 * at + 1
+    return x, made
 
 
 def overlapping_writes(x):
@@ -213,6 +236,8 @@ VECTORS = (
     conditions_copy,
     reshapes_share,
     numbers_do_not_share,
+    views_of_numbers_do_not_share,
+    conversions_share_as_they_do,
     zero_axes_share,
     operators_in_place_share,
     copies_do_not_share,

@@ -126,6 +126,22 @@ def copy(rng, held):
     held.append([one.copy(), np.array(one), np.flip(one), one + 0][rng.integers(4)])
 
 
+def join(rng, held):
+    one = pick(rng, held)
+    if one.ndim and one.shape[0]:
+        at = [int(n) for n in rng.integers(0, one.shape[0], size=2)]
+        columns = [0, one.shape[-1] - 1] if one.shape[-1] else []
+        made = [np.stack([one, one]), one[at], one[..., columns], np.where(one > 0, one, 0)]
+        made += [np.roll(one, 1), np.concatenate([one.T, one.T]), np.array(one.T), np.copy(one.T)]
+        made += [one.T.copy(), one.T.astype(float), np.asarray(one, dtype=float), one.cumsum(0)]
+        made += [
+            np.array(one, copy=None),
+            np.array(one.T, dtype=float),
+            one.T * 2,
+        ]
+        held.append(made[rng.integers(len(made))])
+
+
 def sort(rng, held):
     one = pick(rng, held)
     if one.ndim and one.size:
@@ -135,6 +151,7 @@ def sort(rng, held):
 ACTS = (
     *(take, take, take, turn, reshape, ravel, write_number, write_entry, write_itself),
     *(add_in_place, multiply_by_another, write_where, write_out, compute, copy, sort),
+    *(join, join, ravel, write_entry),
 )
 
 
