@@ -20,7 +20,7 @@ from dpaudit.proving.labels import Labels, Vocabulary
 from dpaudit.proving.noise import Draw, PlainState
 from dpaudit.proving.program import OtherPath, Program, evaluate
 from dpaudit.proving.steps import Steps, followed, least_followed
-from dpaudit.proving.symbol import Symbol
+from dpaudit.proving.symbol import Symbol, Tracing
 
 _ENOUGH, _FEWEST = 400_000, 3  # operations of all runs, beyond which there are fewer runs
 _FOLLOWED = 20_000  # operations of runs whose instructions are followed
@@ -44,11 +44,14 @@ class Output:
         Of the outputs.
     vocabularies
         Of outputs that stand for other values than numbers, by their number.
+    tracing
+        The run, of which every output has to be.
     """
 
     skeleton: Any = None
     nodes: list[int] = field(default_factory=list)
     vocabularies: dict[int, Vocabulary] = field(default_factory=dict)
+    tracing: Tracing | None = None
 
 
 def outline_symbols(value: Any, found: Output, constant: Callable[[Any], int]) -> Any:
@@ -69,6 +72,8 @@ def outline_symbols(value: Any, found: Output, constant: Callable[[Any], int]) -
         found.vocabularies[len(found.nodes)] = value.vocabulary
         value = value.codes
     if isinstance(value, Symbol):
+        if found.tracing is not None and value.tracing is not found.tracing:
+            found.tracing.refuse("it returns what another call left")
         if None in value.dims:
             value.tracing.refuse(
                 "it returns a number for each record, and neighbours differ in how many there are",

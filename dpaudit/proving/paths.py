@@ -45,8 +45,13 @@ class PathTracing(Tracing):
 
     def start(self, script: tuple[bool, ...]) -> None:
         """Forget everything, for a run of another script."""
+        self.call += 1
         self.script, self.outcomes, self.decided, self.positions = script, [], {}, {}
         self.program, self.refusal, self.taints, self.known = Program(), None, [], {}
+
+    def end(self) -> None:
+        """Write no more: what code holds of this run is of none any more."""
+        self.call, self.is_over = self.call + 1, True
 
     def decide(self, symbol: Symbol) -> bool:
         """Return how a condition is decided on this path."""

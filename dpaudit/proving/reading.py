@@ -92,7 +92,10 @@ def read_trace(
     data, tracing = Data(layout), PathTracing(NUMPY)
     reader = _Reader(function, data, tracing, seed)
     with one_thread(), patching.patched(function):
-        ways = reader.read_ways(most_paths)
+        try:
+            ways = reader.read_ways(most_paths)
+        finally:
+            tracing.end()
         grown = data.grown()
         compared, reason = Comparison(ways, grown, reader.call).run(runs, seed)
     if reason is not None:
@@ -179,7 +182,7 @@ class _Reader:
         self._check(run, state)
         if steps.asks:
             raise NotProved.at(place_of(self.function), f"{_ASKS} ({steps.asks})", _CURE_OF_ASKING)
-        output = Output()
+        output = Output(tracing=tracing)
         if run.raised is not None:
             output.skeleton = ["raises", str(run.error), []]
         else:

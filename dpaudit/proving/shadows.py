@@ -14,7 +14,7 @@ import statistics
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial, reduce, wraps
+from functools import lru_cache, partial, reduce, wraps
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,7 @@ from dpaudit.proving.math_functions import OF_MATH, OF_STATISTICS
 from dpaudit.proving.records import sample_of
 from dpaudit.proving.symbol import Symbol
 
+_lru_cache_wrapper = type(lru_cache(abs))
 _isinstance, _float, _int, _bool = isinstance, float, int, bool
 
 
@@ -51,6 +52,7 @@ def own_builtins(function: Any) -> Iterator[None]:
         for held in (vars(math), vars(statistics)):
             _swap(held, instead, undo)
         for held in user_names(function):
+            _uncache(held, undo)
             _swap(held, instead, undo)
             for name, new in SHADOWS.items():
                 if name not in held:
@@ -73,6 +75,14 @@ def user_names(function: Any) -> list[dict[str, Any]]:
             if not tracked.is_installed(getattr(module, "__file__", None) or "<frozen"):
                 found[id(names)] = names
     return list(found.values())
+
+
+def _uncache(held: dict[str, Any], undo: list[Callable[[], None]]) -> None:
+    """Let functions that remember results work them out: they would hold symbols afterwards."""
+    for name, value in list(held.items()):
+        if type(value) is _lru_cache_wrapper:
+            undo.append(partial(held.__setitem__, name, value))
+            held[name] = value.__wrapped__
 
 
 def _swap(

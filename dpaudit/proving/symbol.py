@@ -69,6 +69,9 @@ class Tracing:
         The nodes that there are, by what they are.
     place
         The line whose operations are written; empty for the one that is under way.
+    call, is_over
+        The number of the run, and whether no more is written: what code holds of another run, in
+        a cache say, is none of this one.
     """
 
     rules: Rules
@@ -77,6 +80,8 @@ class Tracing:
     taints: list[int] = field(default_factory=list)
     known: dict[Any, int] = field(default_factory=dict)
     place: str = ""
+    call: int = 0
+    is_over: bool = False
 
     def add(
         self,
@@ -103,6 +108,8 @@ class Tracing:
         parameters: Mapping[str, Any],
     ) -> int:
         """Append an operation and return its number; an equal one that is there is taken again."""
+        if self.is_over:
+            self.refuse(_OF_ANOTHER)
         given = tuple(operands)
         key = (operation, given, shape, dtype, key_of(parameters))
         is_pure = operation not in _FRESH and key[-1] is not None
@@ -218,6 +225,7 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
     is_array: bool
     is_weak: bool
     cached: tuple[int, int]
+    call: int
 
     def __init__(
         self,
@@ -242,6 +250,7 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
             is_array=bool(dims) or bool(is_array),
             is_weak=is_weak,
             cached=(-1, -1),
+            call=tracing.call,
         )
 
     @classmethod
@@ -292,11 +301,19 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
         if self.program is not self.tracing.program:
             self.tracing.refuse("an array of an earlier call is used: it keeps state")
         version, node = self.cached
-        if version == self.cell.version:
+        if self.call != self.tracing.call:
+            self._renew()
+        elif version == self.cell.version:
             return node
         node = self._read()
         self.__dict__["cached"] = (self.cell.version, node)
         return node
+
+    def _renew(self) -> None:
+        """Belong to the present call, where another one left public numbers; refuse any others."""
+        if self.cell.value is None:
+            self.tracing.refuse(_OF_ANOTHER)
+        self.__dict__["call"] = self.tracing.call
 
     def _read(self) -> int:
         if self.cell.value is not None:
@@ -483,6 +500,7 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
         self.tracing.refuse("what records or noise decide leaves the process")
 
 
+_OF_ANOTHER = "uses what another call left of records or noise"
 _INTO_PLAIN = (
     "what records or noise decide is taken for an array of plain numbers, or written into one: "
     "make that array inside the function with numpy.zeros"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -291,7 +292,29 @@ def counts_in_a_default(x: Any, rng: Any, seen: list[int] = []) -> Any:  # noqa:
     return x.sum() + rng.laplace() + (x[0] if len(seen) > 10_000 else 0.0)
 
 
+class Store:
+    """Holds what a call has left."""
+
+    held: Any = None
+
+    @staticmethod
+    @lru_cache
+    def matrix(size: int) -> Any:
+        return np.zeros(size) + np.ones(size)
+
+
+@lru_cache
+def identity(size: int) -> Any:
+    return np.eye(size) + np.zeros((size, size))
+
+
+def returns_what_a_call_left(x: Any, rng: Any) -> Any:
+    before, Store.held = Store.held, x.sum() + rng.laplace()
+    return Store.held if before is None else before
+
+
 TRICKS = [
+    returns_what_a_call_left,
     starts_a_thread, counts_calls, counts_calls_of_a_helper, counts_in_a_default,
     tells_a_rare_record_by_class, tells_a_rare_record_by_type, tells_a_rare_record_by_table,
     tells_a_rare_record_by_text, tells_a_rare_record_by_attribute, tells_a_rare_record_by_a_number,
@@ -323,6 +346,24 @@ def test_objects_that_change_are_refused(name: str) -> None:
 @pytest.mark.parametrize("function", [asks_for_the_exact_type])
 def test_who_asks_for_a_type_is_told_that_of_the_array(function: Callable[..., Any]) -> None:
     assert "multiply" in operations(read_trace(function, ARRAY, runs=4))
+
+
+def test_results_that_are_remembered_are_no_symbols_afterwards() -> None:
+    def release(x: Any, rng: Any) -> Any:
+        return identity(5) @ x + rng.normal(size=5)
+
+    for _ in range(2):
+        read_trace(release, ARRAY, runs=8)
+    assert type(identity(5)) is np.ndarray
+
+
+def test_what_a_class_remembers_of_another_call_is_refused() -> None:
+    def release(x: Any, rng: Any) -> Any:
+        return (Store.matrix(5) * x).sum() + rng.laplace()
+
+    refusal(release)
+    refusal(release)
+    Store.matrix.cache_clear()
 
 
 def test_a_type_is_that_of_the_array() -> None:
