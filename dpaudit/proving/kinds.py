@@ -375,7 +375,8 @@ class Reader:
         """Return the kinds, those of centres and scales included."""
         for node in self.draft.program.nodes[len(self.kinds) :]:
             own = [one for one in node.operands if one < self.draft.own]
-            if any(self.kinds[one] is Kind.NOISY and one not in self.public for one in own):
+            hidden = [one for one in own if one not in self.public]
+            if any(self.kinds[one] in (Kind.NOISE, Kind.NOISY) for one in hidden):
                 raise NotProved.at(node.place, "noise that is not released is part of a centre")
             is_private = any(
                 self.is_private(one) if one < self.draft.own else self.kinds[one] is Kind.PRIVATE

@@ -141,6 +141,21 @@ def test_a_threshold_whose_noise_is_shown_makes_all_of_them_be_paid() -> None:
     assert cost.epsilon == pytest.approx(7 / B2)
 
 
+def test_noise_of_a_centre_that_hides_something_too_is_refused() -> None:
+    own = Sketch(5, COLUMNS)
+    threshold = own("add", _query(own, 0), own.scaled("laplace", B1))
+    many = [own.draw() for _ in range(5)]
+    total = many[0]
+    for one in many[1:]:
+        total = own("add", total, one)
+    for outcome in (False, True):
+        noisy = own("add", total, own.scaled("laplace", B2))
+        own("decide", own("less_equal", threshold, noisy), outcome=outcome)
+    hides = own("add", _query(own, 1), many[0])
+    with pytest.raises(NotProved):
+        cost_of_path(own.show(hides), _universe())
+
+
 # Against integrals: the probability of outcomes, for centres of neighbours at their worst.
 
 _W = np.linspace(-60, 60, 12_001)
