@@ -190,3 +190,11 @@ def test_whole_numbers_that_may_wrap_around_are_refused():
         twice = program.add("add", [x, x], shape=(3,), dtype=dtype)
         facts = Analysis(program, Universe((part,), 3, "replace")).facts(twice)
         assert (facts.refusal is not None) is is_refused
+
+
+def test_a_floor_steps_between_ends_that_are_less_than_one_apart():
+    program = Program()
+    x = program.add("data", shape=(1,), part="")
+    floor = program.add("floor", [x], shape=(1,))
+    part = Part("", (1,), np.asarray(0.5), np.asarray(1.25))
+    assert Analysis(program, Universe((part,), 1, "replace")).distance(floor).linf == 1
