@@ -27,6 +27,7 @@ from dpaudit.proving.trace import Kind
 from dpaudit.proving.universe import NOWHERE_APART, Distance, Universe
 
 _NARROW = frozenset({"float16", "float32", "complex64", "complex128", "object"})
+_MOST_NUMBERS = 50_000_000
 _ANYWHERE: Any = np.float64(np.inf)
 RELEASED = of_public(-_ANYWHERE, _ANYWHERE)
 """The facts of a release, which may be any number."""
@@ -137,9 +138,16 @@ class Analysis:
         """Return facts of numbers that fit in their type, and that may be public."""
         is_noise = kind is Kind.NOISE or node.operation == "draw"
         wrong = None if facts.refusal or is_noise else _refuse_type(node, facts)
-        facts = of_nothing(wrong) if wrong else facts
+        facts = of_nothing(wrong) if wrong else self._spare(facts)
         is_private = kind is Kind.PRIVATE or counts_records(self.program, node)
         return facts if is_private else _publish(facts)
+
+    def _spare(self, facts: Facts) -> Facts:
+        """Return facts that hold no numbers by record where a program would have too many."""
+        records = facts.moves.shape[1]
+        if records == 1 or records * len(self.program.nodes) <= _MOST_NUMBERS:
+            return facts
+        return replace(facts, moves=facts.moves.max(axis=1, keepdims=True))
 
     def _refine(self, index: int) -> Distance:
         found = self.facts(index).distance

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from dpaudit.proving import analysis as analysis_module
 from dpaudit.proving.analysis import Analysis
 from dpaudit.proving.program import Program
 from dpaudit.proving.trace import Kind
@@ -199,3 +200,14 @@ def test_a_reshape_that_mixes_columns_of_any_number_of_records_keeps_no_column_a
     assert analysis.facts(mixed).low.tolist() == [[0.0]]
     assert analysis.facts(mixed).high.tolist() == [[6.0]]
     assert analysis.facts(columns).low.tolist() == [[[0.0], [5.0]]]
+
+
+def test_programs_with_too_many_numbers_by_record_keep_the_largest(monkeypatch):
+    program, x = program_of()
+    one = program.add("take", [x], shape=(1,), key=[[0]])
+    both = program.add("add", [one, one], shape=(1,))
+    assert Analysis(program, universe()).facts(both).moves.tolist()[0][1:] == [0.0] * 4
+    monkeypatch.setattr(analysis_module, "_MOST_NUMBERS", 10)
+    facts = Analysis(program, universe()).facts(both)
+    assert facts.moves.shape == (3, 1)
+    assert facts.distance.l1 == pytest.approx(2)
