@@ -151,7 +151,7 @@ class Analysis:
 
     def _refine(self, index: int) -> Distance:
         found = self.facts(index).distance
-        if found.linf == 0.0:
+        if found.linf == 0.0 or self.universe.records == 0:
             return found
         for refine in REFINEMENTS:
             found = found.tighten(refine(self, index))
