@@ -365,19 +365,9 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
         return found
 
     @property
-    def itemsize(self) -> int:
-        """Bytes of an entry."""
-        return self.dtype.itemsize
-
-    @property
     def T(self) -> Any:
         """The transpose, which shares its memory."""
         return self.tracing.rules.call(self.tracing, np.transpose, (self,), {})
-
-    @property
-    def real(self) -> Symbol:
-        """Itself."""
-        return self
 
     # --- operations --------------------------------------------------------------------------
 
@@ -416,6 +406,8 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if name in ("real", "itemsize"):
+            return self if name == "real" else self.dtype.itemsize
         tracing: Tracing = self.__dict__["tracing"]
         if (found := tracing.rules.method(self, name)) is not None:
             return found
