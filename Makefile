@@ -19,7 +19,7 @@ LISTS := pyproject.toml constraints.txt
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test quick cluster packages tensors training docs docs-test mutants attack-proofs peers dpriv-bench published examples release lint types wheelhouse bench constraints clean
+.PHONY: help audit test quick cluster packages tensors training docs docs-test mutants attack-proofs peers dpriv-bench proofs checkdp prove-diffprivlib published examples release lint types wheelhouse bench constraints clean
 # Two pips in one .venv would trip over each other, and the jobs below use every core themselves.
 .NOTPARALLEL:
 
@@ -37,6 +37,9 @@ help:
 	@echo 'make attack-proofs  seek a pair worse than proved, for generated programs (ATTACK_ARGS=...)'
 	@echo 'make peers        measure other packages on the same work, and write docs/peers.md'
 	@echo 'make dpriv-bench  audit the questions of DPriv-Bench, and write docs/dpriv-bench.md'
+	@echo 'make proofs       prove example programs, and write docs/proved-programs.md'
+	@echo 'make checkdp      prove or refute the programs of CheckDP, and write docs/checkdp.md'
+	@echo 'make prove-diffprivlib  prove the regression of diffprivlib, or name the line that stops the proof'
 	@echo 'make published    divide published bounds by exact ones, and write docs/published-bounds.md'
 	@echo 'make examples     run the twelve examples and the notebooks, write their pages, those of loops and recursions'
 	@echo 'make release      build sdist and wheel, check both, try the wheel on every supported Python'
@@ -123,6 +126,23 @@ peers: $(DEV)
 # No dataset given: verdicts beside labels; DPRIV_ARGS=--resume goes on where a run was ended.
 dpriv-bench: $(DEV)
 	@$(BIN)/python -m benchmarks.dpriv_bench.run $(DPRIV_ARGS)
+
+# Twins, mechanisms, training loops and CheckDP's programs; a minute.
+proofs: $(DEV)
+	@$(BIN)/python -m benchmarks.proofs.run $(PROOFS_ARGS)
+
+# CheckDP's programs: proofs of the right ones, and audits of the wrong ones; minutes.
+checkdp: $(DEV)
+	@$(BIN)/python -m benchmarks.checkdp.run $(CHECKDP_ARGS)
+
+# diffprivlib's regression, through its own code, in an environment of its own.
+DIFFPRIVLIB := build/diffprivlib
+prove-diffprivlib: $(DIFFPRIVLIB)/.installed
+	@$(DIFFPRIVLIB)/bin/python -m benchmarks.proofs.diffprivlib
+
+$(DIFFPRIVLIB)/.installed: benchmarks/proofs/diffprivlib.txt
+$(DIFFPRIVLIB)/.installed: INSTALLS = --editable '.[dev]' --requirement benchmarks/proofs/diffprivlib.txt
+$(DIFFPRIVLIB)/.installed: UNPINNED = scikit-learn
 
 # Bounds of papers over what is exact; a minute.
 published: $(DEV)

@@ -16,8 +16,8 @@ _ABOUT = (
     "DPriv-Bench (arXiv 2604.15851) asks language models whether mechanisms keep what is claimed",
     "of them. Its first category is 49 statistics of numbers in [0, 1] times mechanisms, each with",
     "a claim that holds and one that does not; neighbours differ in one number, which is replaced.",
-    "Here every question is an audit, which is told the domain and the claim, and neither a",
-    "dataset nor the label:",
+    "Here every claim is first to be proved of the code, for all data. What is not proved is",
+    "audited. Both are told the domain and the claim, and neither a dataset nor the label:",
     "",
     "```python",
     "import dpaudit",
@@ -28,14 +28,12 @@ _ABOUT = (
     "    return abs(data[1:] - data[:-1]).sum() + rng.laplace(scale=1.0)",
     "",
     "",
-    "result = dpaudit.audit(",
-    "    release,",
-    "    domain=dict(bounds=(0, 1), records=5),",
-    '    relation="replace-record",',
-    "    epsilon=1.0,",
-    ")",
-    "print(result.verdict)",
+    'asked = dict(domain=dict(bounds=(0, 1), records=5), relation="replace-record", epsilon=1.0)',
+    "print(dpaudit.prove(release, **asked).verdict, dpaudit.audit(release, **asked).verdict)",
     "```",
+    "",
+    "Its second category asks whether statements of theorems and algorithms are true. We do not",
+    "have its text, and count none of it.",
     "",
 )
 
@@ -48,6 +46,7 @@ def written(found: Found) -> str:
         *_how(found),
         *_summary(found["rows"]),
         *_disagreements(rows),
+        *_lines_of(rows),
         *_variants(rows),
         *_tables(found["rows"]),
     ]
@@ -61,10 +60,15 @@ def agrees(row: Found) -> bool:
     --------
     >>> agrees({"label": True, "verdict": "not refuted"})
     True
-    >>> agrees({"label": False, "verdict": "not refuted"})
+    >>> agrees({"label": False, "verdict": "proved"})
     False
     """
-    return bool(row["verdict"] == ("not refuted" if row["label"] else "refuted"))
+    return bool(row["verdict"] in (("proved", "not refuted") if row["label"] else ("refuted",)))
+
+
+def is_decided(row: Found) -> bool:
+    """Return whether a claim is proved or refuted."""
+    return row["verdict"] in ("proved", "refuted")
 
 
 def _how(found: Found) -> Iterator[str]:
@@ -78,8 +82,9 @@ def _how(found: Found) -> Iterator[str]:
         f"{true:g}, those labelled false at {false:g}; in nothing else does an audit depend on",
         f"the label. The mechanisms run {where}: they draw from their",
         "generator alone and keep nothing, and what refutes is drawn again in other processes.",
-        f"All have seed {options['seed']}, so that statistics alike certify the same. What is not",
-        "refuted is not thereby proved.",
+        f"All have seed {options['seed']}, so that statistics alike certify the same. What is",
+        "not refuted is not thereby proved.",
+        *([f"The audits are those of a run of {found['audited']}."] if found["audited"] else []),
         "",
         f"On {found['machine']}; CPU s are of all processes, beside whatever else the machine did.",
         "",
@@ -88,8 +93,9 @@ def _how(found: Found) -> Iterator[str]:
 
 def _summary(rows: Mapping[str, Sequence[Found]]) -> Iterator[str]:
     yield from (
-        "| mechanism | questions | true, refuted | false, refuted | no verdict | CPU s |",
-        "|---|---:|---:|---:|---:|---:|",
+        "| mechanism | questions | true, proved | true, refuted | false, proved | false, refuted |"
+        " decided | CPU s of proofs | CPU s |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     )
     sums = [_counts(_asked(some)) for some in rows.values()]
     for name, counts in zip(rows, sums, strict=True):
@@ -105,19 +111,23 @@ def _asked(rows: Sequence[Found]) -> list[Found]:
 
 def _counts(rows: Sequence[Found]) -> list[float]:
     true, false = ([row for row in rows if row["label"] is label] for label in (True, False))
-    refuted = [sum(row["verdict"] == "refuted" for row in some) for some in (true, false)]
-    withheld = sum("refuted" not in row["verdict"] for row in rows)
-    seconds = sum(row["seconds"] for row in rows)
-    return [len(rows), refuted[0], len(true), refuted[1], len(false), withheld, seconds]
+    said = [
+        sum(row["verdict"] == verdict for row in some)
+        for some in (true, false)
+        for verdict in ("proved", "refuted")
+    ]
+    seconds = [sum(row[of] for row in rows) for of in ("proof_seconds", "seconds")]
+    return [len(rows), len(true), len(false), *said, sum(map(is_decided, rows)), *seconds]
 
 
 def _cells(counts: Sequence[float]) -> list[str]:
-    asked, wrong, true, right, false, withheld, seconds = counts
+    asked, true, false, *said, decided, proofs, seconds = counts
+    of = (true, true, false, false)
     return [
         f"{asked:g}",
-        f"{wrong:g} of {true:g}",
-        f"{right:g} of {false:g}",
-        f"{withheld:g}",
+        *(f"{some:g} of {all_of:g}" for some, all_of in zip(said, of, strict=True)),
+        f"{decided:g}",
+        f"{proofs:.1f}",
         f"{seconds:.0f}",
     ]
 
@@ -128,6 +138,23 @@ def _disagreements(rows: Sequence[Found]) -> Iterator[str]:
     yield from map(_disagreement, found)
     yield from ([] if found else ["Nowhere in this run."])
     yield ""
+
+
+def _lines_of(rows: Sequence[Found]) -> Iterator[str]:
+    """Yield where proofs of true claims stop, each place once."""
+    found: dict[str, list[str]] = {}
+    for row in (one for one in rows if one["verdict"] == "not refuted"):
+        which = f"{MECHANISMS[row['mechanism']].name} {row['number']}"
+        found.setdefault(_end(row), []).append(which)
+    yield from ("## Where a proof stops", "")
+    yield from (f"* {escaped(end)}: {', '.join(which)}." for end, which in found.items())
+    yield from ([] if found else ["Nowhere: what is not proved is refuted."])
+    yield ""
+
+
+def _end(row: Found) -> str:
+    """Return where a proof of a row stops, or what it proves instead."""
+    return row["line"] or f"at most {row['proved']:.4g} is proved"
 
 
 def _disagreement(row: Found) -> str:
@@ -145,8 +172,8 @@ def _variants(rows: Sequence[Found]) -> Iterator[str]:
         "at least twice the true one, so that half the noise is enough: what is labelled false",
         "holds, and an audit must not refute it.",
         "",
-        "| mechanism | statistic | n | verdict | certified | because |",
-        "|---|---|---:|---|---:|---|",
+        "| mechanism | statistic | n | verdict | proved | certified | because |",
+        "|---|---|---:|---|---:|---:|---|",
     )
     for row in (one for one in rows if one["why"]):
         formula = f"{row['number']}, {escaped(row['formula'])}"
@@ -155,7 +182,8 @@ def _variants(rows: Sequence[Found]) -> Iterator[str]:
             formula,
             str(row["records"]),
             row["verdict"],
-            f"{row['lower']:.3g}",
+            "—" if row["proved"] is None else f"{row['proved']:.3g}",
+            "—" if row["verdict"] == "proved" else f"{row['lower']:.3g}",
             row["why"],
         )
     yield ""
@@ -165,8 +193,9 @@ def _tables(rows: Mapping[str, Sequence[Found]]) -> Iterator[str]:
     yield from (
         "## Every question",
         "",
-        "What is certified of the claim labelled true, then of the one labelled false; **bold**",
-        "where it refutes. Of a Gaussian by GDP it is beta, by zCDP rho, else epsilon.",
+        "Of the claim labelled true, then of the one labelled false: at most what is proved, or at",
+        "least what is certified, **bold** where it refutes. Of a Gaussian by GDP it is beta, by",
+        "zCDP rho, else epsilon.",
         "",
     )
     names = [MECHANISMS[name].name for name in rows]
@@ -188,7 +217,9 @@ _LABELS, _TRUTH = ("true", "false"), (True, False)
 def _certified(row: Found | None) -> str:
     if row is None:
         return "—"
-    value = f"{row['lower']:.3g}"
+    if row["verdict"] == "proved":
+        return f"≤ {row['proved']:.3g}"
+    value = f"≥ {row['lower']:.3g}"
     if row["verdict"] == "not refuted":
         return value
     return f"**{value}**" if row["verdict"] == "refuted" else row["verdict"]

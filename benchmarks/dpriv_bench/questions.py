@@ -76,6 +76,11 @@ class Mechanism:
     claim: dict[str, Any] = field(hash=False)
     columns: int | None = None
 
+    @property
+    def guarantee(self) -> dpaudit.Guarantee:
+        """What is claimed."""
+        return self.claim.get("claim") or dpaudit.PureDP(self.claim["epsilon"])
+
     def domain(self, records: int) -> dict[str, Any]:
         """Return the domain of its data, as `dpaudit.audit` takes it."""
         columns = {} if self.columns is None else {"columns": self.columns}

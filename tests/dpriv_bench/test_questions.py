@@ -119,19 +119,35 @@ def test_of_two_items_it_is_enough_for_a_statistic_whose_range_is_its_sensitivit
 def row(**given):
     standard = {"mechanism": "laplace", "number": 7, "statistic": "s", "formula": "|a_b|"}
     standard |= {"claimed": "2", "records": 5, "label": True, "verdict": "not refuted"}
-    return vars(Row(**standard | {"lower": 0.7, "seconds": 0.4} | given))
+    standard |= {"lower": 0.7, "seconds": 0.4, "proof_seconds": 0.1}
+    standard |= {"proved": None, "line": "functions.py:9 in f: sorts *records*"}
+    return vars(Row(**standard | given))
 
 
 def written(*rows):
     options = vars(Options())
-    return page.written({"machine": "here", "options": options, "rows": {"laplace": rows}})
+    found = {"machine": "here", "options": options, "audited": "2026-11-01"}
+    return page.written(found | {"rows": {"laplace": rows}})
 
 
 def test_the_page_counts_verdicts_by_label():
     text = written(row(), row(label=False, verdict="refuted", lower=1.5, seconds=1.6))
-    assert "| Laplace | 2 | 0 of 1 | 1 of 1 | 0 | 2 |" in text
-    assert "| 7 | \\|a\\_b\\| | 2 | 0.7 | **1.5** |" in text
+    assert "| Laplace | 2 | 0 of 1 | 0 of 1 | 0 of 1 | 1 of 1 | 1 | 0.2 | 2 |" in text
+    assert "| 7 | \\|a\\_b\\| | 2 | ≥ 0.7 | **≥ 1.5** |" in text
+    assert "* functions.py:9 in f: sorts \\*records\\*: Laplace 7." in text
     assert "Nowhere in this run." in text
+
+
+def test_what_is_proved_is_decided_and_has_an_upper_end():
+    proof = {"verdict": "proved", "proved": 1.0, "line": "", "lower": 0.0}
+    text = written(row(**proof), row(label=False, verdict="refuted", lower=1.5))
+    assert "| Laplace | 2 | 1 of 1 | 0 of 1 | 0 of 1 | 1 of 1 | 2 | 0.2 | 1 |" in text
+    assert "| ≤ 1 | **≥ 1.5** |" in text
+    assert "Nowhere: what is not proved is refuted." in text
+
+
+def test_what_is_proved_of_a_larger_number_stands_where_a_line_would():
+    assert "* at most 1.25 is proved: Laplace 7." in written(row(line="", proved=1.25))
 
 
 @pytest.mark.parametrize(
@@ -139,6 +155,7 @@ def test_the_page_counts_verdicts_by_label():
     [
         ({"verdict": "refuted"}, "labelled true, refuted"),
         ({"label": False}, "labelled false, not refuted"),
+        ({"label": False, "verdict": "proved", "proved": 1.0}, "labelled false, proved"),
         ({"label": False, "verdict": "withheld"}, "labelled false, withheld"),
         ({"verdict": "withheld"}, "labelled true, withheld"),
     ],
@@ -151,8 +168,8 @@ def test_the_page_names_every_disagreement(given, words):
 
 def test_a_variant_is_told_apart_from_questions():
     text = written(row(), row(label=False, why="n is even"))
-    assert "| Laplace | 1 | 0 of 1 | 0 of 0 | 0 | 0 |" in text
-    assert "| Laplace | 7, \\|a\\_b\\| | 5 | not refuted | 0.7 | n is even |" in text
+    assert "| Laplace | 1 | 0 of 1 | 0 of 1 | 0 of 0 | 0 of 0 | 0 | 0.1 | 0 |" in text
+    assert "| Laplace | 7, \\|a\\_b\\| | 5 | not refuted | — | 0.7 | n is even |" in text
     assert "Nowhere in this run." in text
 
 

@@ -1,0 +1,1 @@
+"""CheckDP's seventeen programs, proved or refuted: ``make checkdp``."""

@@ -1,0 +1,1 @@
+"""Which programs are proved, and at which line a proof of the others stops: ``make proofs``."""
