@@ -97,8 +97,9 @@ def test_the_exact_judge_agrees_with_doubles():
 
 
 def test_every_operation_of_the_table_is_generated():
-    found = {node.operation for seed in range(700) for node in make_case(seed)[1].nodes}
-    assert found == set(EVALUATORS) | {"data", "size", "constant", "draw"}
+    found = {node.operation for seed in range(900) for node in make_case(seed)[1].nodes}
+    followed = set(EVALUATORS) - {"call"}  # of public noise alone
+    assert found == followed | {"data", "size", "constant", "draw"}
 
 
 def test_pairs_are_neighbours():

@@ -43,7 +43,8 @@ def evaluate_exact(
     with ctx.workdps(DIGITS):
         for number in program.slice(index):
             node = program.nodes[number]
-            values[number] = _value(node, [values[one] for one in node.operands], data, draws)
+            found = _value(node, [values[one] for one in node.operands], data, draws)
+            values[number] = _as_truth(found) if node.dtype == "bool" else found
     return values
 
 
@@ -103,6 +104,11 @@ def _value(
         records = len(next(iter(data.values())))
         return np.broadcast_to(operands[0], [records if n is None else n for n in node.shape])
     return _as_array(WHOLE[operation](*operands, **given))
+
+
+def _as_truth(value: Entries) -> Entries:
+    """Return truth values as numbers, of sums of them as well."""
+    return _as_array(np.frompyfunc(lambda entry: Fraction(bool(entry != 0)), 1, 1)(value))
 
 
 def _as_array(value: Any) -> Entries:
