@@ -57,7 +57,7 @@ def test_there_are_eight_right_ones_and_nine_wrong_ones():
     assert [sum(not one.wrong for one in examples.PROGRAMS), len(examples.PROGRAMS)] == [8, 17]
 
 
-@pytest.mark.parametrize("subject", programs(), ids=lambda one: one.name)
+@pytest.mark.parametrize("subject", list(programs()), ids=lambda one: one.name)
 def test_a_wrong_program_is_refuted_and_a_right_one_is_not(subject):
     verdict, _ = checkdp.audited(subject, checkdp.Options())
     assert verdict == ("not refuted" if subject.is_right else "refuted")
