@@ -58,7 +58,7 @@ def prove(
     if out is not None:
         prepare_directory(out)
     reference = reference_of(target)
-    found = _proof(reference, values_of(_ROWS, given))
+    found = _proof(reference, values_of(_ROWS, given), certified=out is not None)
     written = [] if out is None else found.save(out)
     if as_json:
         streams.write(json.dumps(found.document(), indent=2))
@@ -70,7 +70,7 @@ def prove(
     return found.status
 
 
-def _proof(reference: str, values: dict[str, Any]) -> CodeProof:
+def _proof(reference: str, values: dict[str, Any], *, certified: bool) -> CodeProof:
     """Return what is proved of the reader's function, which runs in a process of its own."""
     from dpaudit.auditing.claims import of_table
     from dpaudit.cli.audit import isolation_of
@@ -85,6 +85,7 @@ def _proof(reference: str, values: dict[str, Any]) -> CodeProof:
         values.get("relation", "replace-record"),
         (values.get("epsilon"), values.get("delta", 0.0), claim),
         values.get("seed", 0),
+        certified=certified,
     )
     isolation = isolation_of(ProcessSettings(**limits))
     with waiting(f"reading {reference}"), importable(Path.cwd()):

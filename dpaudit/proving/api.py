@@ -91,14 +91,14 @@ def prove(
     >>> def noisy_mean(data, rng):
     ...     return np.clip(data, 0, 10).mean() + rng.laplace(scale=1 / len(data))
     >>> found = prove(noisy_mean, domain=dict(bounds=(0, 100), records=50), epsilon=10)
-    >>> found.verdict, found.numbers.pure
+    >>> found.verdict, round(found.numbers.pure, 9)
     ('proved', 10.0)
     >>> found = prove(noisy_mean, domain=dict(bounds=(0, 100), records=50), epsilon=1)
     >>> found.verdict
     'withheld'
     """
-    asked = Question.of(domain, relation, (epsilon, delta, claim), seed)
-    asked = replace(asked, certified=check.boolean("certified", certified))
+    certified = check.boolean("certified", certified)
+    asked = Question.of(domain, relation, (epsilon, delta, claim), seed, certified=certified)
     return asked.answer(function, form_of(function, form))
 
 
@@ -123,7 +123,7 @@ class Question:
     claim: Guarantee | None
     delta: float
     seed: int = 0
-    certified: bool = True
+    certified: bool = False
 
     @classmethod
     def of(
@@ -132,12 +132,14 @@ class Question:
         relation: str | Relation,
         claim: tuple[float | None, float, Guarantee | None],
         seed: int = 0,
+        *,
+        certified: bool = False,
     ) -> Question:
         """Return the question of arguments as `prove` takes them."""
         claimed = _claimed(*claim)
         delta = check.delta("delta", claim[1]) if claimed is None else delta_of(claimed)
         seed = check.integer("seed", seed, least=0)
-        return cls(domain_of(domain), relation, claimed, delta, seed)
+        return cls(domain_of(domain), relation, claimed, delta, seed, certified)
 
     def answer(self, function: Function, form: Form, reference: str | None = None) -> CodeProof:
         """Return what is proved of a function that is called so.
