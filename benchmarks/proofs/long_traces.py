@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpaudit.domains import Domain
-from dpaudit.proving.bound import bound_trace
-from dpaudit.proving.reading import read_trace
+from dpaudit.proving.events.bound import bound_trace
+from dpaudit.proving.runs.reading import read_trace
 
 ROUNDS, EVERY = 25_000, 2_500
 

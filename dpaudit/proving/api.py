@@ -19,11 +19,11 @@ from dpaudit.guarantees.kinds import (
 )
 from dpaudit.laws.calling import Form, form_of
 from dpaudit.neighbours.tables import Relation
-from dpaudit.proving.bound import Bound, bound_trace
 from dpaudit.proving.certificate import certify
-from dpaudit.proving.reading import read_trace
+from dpaudit.proving.events.bound import Bound, bound_trace
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.report import CodeProof, Numbers, delta_of, lines_of
+from dpaudit.proving.runs.reading import read_trace
 from dpaudit.proving.trace import Trace
 
 Function = Callable[..., Any]

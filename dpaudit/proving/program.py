@@ -23,9 +23,9 @@ length in a shape is None, and no operation may ask for it.
   ``axes``, ``concatenate`` along ``axis``.
 * ``within``: the value, which has to lie between ``low`` and ``high``: a rule that cannot show it
   knows nothing. Where it does not lie there, the program is not what the function does.
-* ``call``: a ``part`` of what a ``function`` of `dpaudit.proving.calls` gives, or all for None. Of
-  its arguments ``given`` and ``named``, operands have their places. No rule bounds it: it is for
-  what is public.
+* ``call``: a ``part`` of what a ``function`` of `dpaudit.proving.symbols.calls` gives, or all for
+  None. Of its arguments ``given`` and ``named``, operands have their places. No rule bounds it: it
+  is for what is public.
 * ``bin_counts``: how many of the numbers lie in each bin between ``edges``, as numpy counts them.
 * ``decide``: the ``outcome`` of a condition on public noise, by which this path goes on.
 
@@ -45,7 +45,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.proving.calls import apply_call
+from dpaudit.proving.symbols.calls import apply_call
 
 Shape = tuple[int | None, ...]
 

@@ -22,9 +22,9 @@ from dpaudit.guarantees.kinds import (
 )
 from dpaudit.notebook import piece
 from dpaudit.notebook import table as html_table
-from dpaudit.proving.composition import PathCost
+from dpaudit.proving.events.composition import PathCost
+from dpaudit.proving.events.releases import Spent
 from dpaudit.proving.refusals import Refusal
-from dpaudit.proving.releases import Spent
 from dpaudit.report.formatting import number
 from dpaudit.verdicts import RELATIVE_ROUNDING, STATUSES, Verdict
 

@@ -117,8 +117,8 @@ def _paths_of(function: Callable[..., Any], universe: Mapping[str, Any], form: s
     from dpaudit.laws.calling import form_of
     from dpaudit.proving.api import call_as
     from dpaudit.proving.certificate import instance_of, universe_in
-    from dpaudit.proving.reading import read_trace
     from dpaudit.proving.refusals import NotProved
+    from dpaudit.proving.runs.reading import read_trace
 
     try:
         trace = read_trace(call_as(function, form_of(function, form)), universe_in(universe))

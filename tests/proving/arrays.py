@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.proving.constructors import own_constructors
-from dpaudit.proving.numpy_rules import NUMPY
 from dpaudit.proving.program import evaluate
 from dpaudit.proving.refusals import NotProved
-from dpaudit.proving.symbol import Symbol, Tracing
+from dpaudit.proving.symbols.constructors import own_constructors
+from dpaudit.proving.symbols.numpy_rules import NUMPY
+from dpaudit.proving.symbols.symbol import Symbol, Tracing
 
 Function = Callable[..., Any]
 

@@ -9,8 +9,8 @@ import pytest
 
 from dpaudit.domains.columns import Booleans, Categories, Integers, Numbers
 from dpaudit.domains.domain import Domain
-from dpaudit.proving.reading import read_trace
 from dpaudit.proving.refusals import NotProved
+from dpaudit.proving.runs.reading import read_trace
 from dpaudit.proving.trace import Trace
 
 ARRAY = Domain(bounds=(0, 1), records=5)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.proving.analysis import Analysis
+from dpaudit.proving.distances.analysis import Analysis
 from dpaudit.proving.universe import Distance, Part, Universe
 from tests.proving.arrays import trace
 

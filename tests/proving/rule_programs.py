@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.proving.analysis import Analysis
-from dpaudit.proving.facts import Facts
+from dpaudit.proving.distances.analysis import Analysis
+from dpaudit.proving.distances.facts import Facts
 from dpaudit.proving.program import EVALUATORS, Program, evaluate
 from dpaudit.proving.universe import Part, Universe
 

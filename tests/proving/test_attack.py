@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpaudit.proving.analysis import Analysis
+from dpaudit.proving.distances.analysis import Analysis
 from dpaudit.proving.program import Program
 from dpaudit.proving.universe import Part, Universe
 

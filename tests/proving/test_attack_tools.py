@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from dpaudit.proving.facts import Facts
+from dpaudit.proving.distances.facts import Facts
 from dpaudit.proving.program import EVALUATORS, OtherPath, Program, evaluate
 from dpaudit.proving.universe import Distance, Part, Universe
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dpaudit.domains.domain import Domain
-from dpaudit.proving.bound import bound_trace
-from dpaudit.proving.reading import read_trace
+from dpaudit.proving.events.bound import bound_trace
 from dpaudit.proving.refusals import NotProved
+from dpaudit.proving.runs.reading import read_trace
 
 DOMAIN = Domain(bounds=(0, 1), records=6)
 

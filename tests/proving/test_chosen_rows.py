@@ -8,8 +8,8 @@ import pytest
 
 import dpaudit
 from dpaudit import Domain
-from dpaudit.proving.bound import bound_trace
-from dpaudit.proving.reading import read_trace
+from dpaudit.proving.events.bound import bound_trace
+from dpaudit.proving.runs.reading import read_trace
 
 RATE, NOISE, DELTA = 0.1, 1.2, 1e-5
 DATA = Domain(bounds=(-5, 5), records=(1, 9), columns=3)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpaudit.proving.bound import bound_trace
-from dpaudit.proving.coin_paths import join_coin_paths
+from dpaudit.proving.events.bound import bound_trace
+from dpaudit.proving.events.coin_paths import join_coin_paths
 from dpaudit.proving.program import Program, evaluate
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.trace import Path, Trace

@@ -8,9 +8,9 @@ import pytest
 from dpaudit.domains.columns import Booleans, Categories, Integers, Numbers, Texts
 from dpaudit.domains.domain import Domain
 from dpaudit.neighbours.records import records_of
-from dpaudit.proving.datasets import datasets_of
-from dpaudit.proving.domain_parts import layout_of, layout_of_universe, universe_of
 from dpaudit.proving.refusals import NotProved
+from dpaudit.proving.runs.datasets import datasets_of
+from dpaudit.proving.runs.domain_parts import layout_of, layout_of_universe, universe_of
 
 TABLE: dict[str, Any] = {
     "age": Integers(low=0, high=120),

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpaudit.proving.distances.refinements.enclosures import FUNCTIONS, Enclosure, raise_to_power
+from dpaudit.proving.distances.refinements.polynomials import ONE, Table, constant
+from dpaudit.proving.distances.refinements.ranges import Ranges
 from dpaudit.proving.program import EVALUATORS
-from dpaudit.proving.refinements.enclosures import FUNCTIONS, Enclosure, raise_to_power
-from dpaudit.proving.refinements.polynomials import ONE, Table, constant
-from dpaudit.proving.refinements.ranges import Ranges
 
 BOXES, POINTS = 400, 12
 FROM_ZERO = {"log": 1e-3, "log1p": -0.999, "sqrt": 0.0, "reciprocal": 1e-2}

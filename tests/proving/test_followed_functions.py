@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from dpaudit.domains.domain import Domain
-from dpaudit.proving.reading import read_trace
 from dpaudit.proving.refusals import NotProved
+from dpaudit.proving.runs.reading import read_trace
 from tests.own_examples import load_example
 from tests.proving.readings import (
     ANY_SIZE,

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpaudit.proving.bound import cost_of_path
-from dpaudit.proving.inverse_cdf import with_plain_laws
-from dpaudit.proving.kinds import Reader
+from dpaudit.proving.events.bound import cost_of_path
+from dpaudit.proving.events.inverse_cdf import with_plain_laws
+from dpaudit.proving.events.kinds import Reader
+from dpaudit.proving.events.release_forms import Additive
 from dpaudit.proving.program import Program, evaluate
 from dpaudit.proving.refusals import NotProved
-from dpaudit.proving.release_forms import Additive
 from dpaudit.proving.universe import Part, Universe
 from tests.proving.sketches import Sketch
 

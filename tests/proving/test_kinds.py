@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from dpaudit.proving.kinds import Reader, classify
+from dpaudit.proving.events.kinds import Reader, classify
+from dpaudit.proving.events.release_forms import Additive, Selection
 from dpaudit.proving.program import Program
 from dpaudit.proving.refusals import NotProved
-from dpaudit.proving.release_forms import Additive, Selection
 from dpaudit.proving.trace import Kind
 from tests.proving.sketches import Sketch
 

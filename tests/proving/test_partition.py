@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dpaudit.proving.analysis import Analysis
+from dpaudit.proving.distances.analysis import Analysis
 from dpaudit.proving.program import Program
 from dpaudit.proving.universe import Part, Universe
 from tests.proving.rule_programs import Grown, add, compute, constant, draw_neighbours, find_breach

@@ -20,9 +20,9 @@ import pytest
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from dpaudit.proving.bound import bound_trace
-from dpaudit.proving.draft import size_of
-from dpaudit.proving.kinds import Reader
+from dpaudit.proving.events.bound import bound_trace
+from dpaudit.proving.events.draft import size_of
+from dpaudit.proving.events.kinds import Reader
 from dpaudit.proving.program import Program, Shape, evaluate
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.trace import Path, Trace

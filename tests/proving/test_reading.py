@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpaudit.proving.reading import read_trace
+from dpaudit.proving.runs.reading import read_trace
 from tests.proving.readings import (
     ARRAY,
     operations,

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpaudit.proving.analysis import Analysis
+from dpaudit.proving.distances.analysis import Analysis
+from dpaudit.proving.distances.refinements import REFINEMENTS
 from dpaudit.proving.program import Program, evaluate
-from dpaudit.proving.refinements import REFINEMENTS
 from dpaudit.proving.trace import Kind
 from dpaudit.proving.universe import Part, Universe
 from tests.proving.arrays import trace

@@ -9,12 +9,12 @@ import pytest
 from benchmarks.dpriv_bench import functions
 from benchmarks.dpriv_bench.functions import STATISTICS
 from dpaudit import Domain
-from dpaudit.proving.analysis import Analysis
-from dpaudit.proving.bound import bound_trace
+from dpaudit.proving.distances.analysis import Analysis
+from dpaudit.proving.distances.refinements.pairs import is_affine
+from dpaudit.proving.distances.refinements.polynomials import Table
+from dpaudit.proving.events.bound import bound_trace
 from dpaudit.proving.program import Program
-from dpaudit.proving.reading import read_trace
-from dpaudit.proving.refinements.pairs import is_affine
-from dpaudit.proving.refinements.polynomials import Table
+from dpaudit.proving.runs.reading import read_trace
 from dpaudit.proving.trace import Kind
 from dpaudit.proving.universe import Part, Universe
 from tests.proving.arrays import trace

@@ -12,7 +12,7 @@ from scipy import integrate, stats
 
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, PureDP, ZeroConcentratedDP
-from dpaudit.proving.bound import Bound, bound_trace, cost_of_path
+from dpaudit.proving.events.bound import Bound, bound_trace, cost_of_path
 from dpaudit.proving.program import Program
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.trace import Path, Trace

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dpaudit.proving.bound import cost_of_path
+from dpaudit.proving.events.bound import cost_of_path
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.universe import Part, Universe
 from tests.proving.sketches import Sketch

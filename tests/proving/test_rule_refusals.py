@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from dpaudit.proving import analysis as analysis_module
-from dpaudit.proving.analysis import Analysis
+from dpaudit.proving.distances import analysis as analysis_module
+from dpaudit.proving.distances.analysis import Analysis
 from dpaudit.proving.program import Program
 from dpaudit.proving.trace import Kind
 from dpaudit.proving.universe import Part, Universe

@@ -10,11 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpaudit.proving import settling, standing
-from dpaudit.proving.analysis import Analysis
-from dpaudit.proving.facts import Facts, of_public
+from dpaudit.proving.distances import settling, standing
+from dpaudit.proving.distances.analysis import Analysis
+from dpaudit.proving.distances.facts import Facts, of_public
+from dpaudit.proving.distances.rules import (
+    RULES,
+    clipping,
+    counts,
+    entrywise,
+    matrices,
+    products,
+    structure,
+)
 from dpaudit.proving.program import Program, evaluate
-from dpaudit.proving.rules import RULES, clipping, counts, entrywise, matrices, products, structure
 from dpaudit.proving.universe import Distance, Part, Universe
 from tests.proving.rule_programs import (
     Grown,

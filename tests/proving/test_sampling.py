@@ -9,7 +9,7 @@ import pytest
 
 from dpaudit.accounting.events import PoissonSubsampledGaussian
 from dpaudit.accounting.proved import proved_guarantee
-from dpaudit.proving.bound import Bound, bound_trace
+from dpaudit.proving.events.bound import Bound, bound_trace
 from dpaudit.proving.program import Program
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.trace import Path, Trace

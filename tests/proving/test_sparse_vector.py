@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpaudit.proving.bound import Bound, bound_trace, cost_of_path
+from dpaudit.proving.events.bound import Bound, bound_trace, cost_of_path
 from dpaudit.proving.program import Program
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.trace import Path, Trace

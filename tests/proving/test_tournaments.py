@@ -9,8 +9,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from dpaudit.proving.bound import Bound, bound_trace
-from dpaudit.proving.tournaments import join_tournament
+from dpaudit.proving.events.bound import Bound, bound_trace
+from dpaudit.proving.events.tournaments import join_tournament
 from dpaudit.proving.trace import Path, Trace
 from dpaudit.proving.universe import Part, Universe
 from tests.proving.sketches import Sketch

@@ -15,8 +15,8 @@ from dpaudit.domains import Domain
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, ZeroConcentratedDP
 from dpaudit.proving import checker
 from dpaudit.proving.certificate import certify
-from dpaudit.proving.reading import read_trace
 from dpaudit.proving.refusals import NotProved
+from dpaudit.proving.runs.reading import read_trace
 from dpaudit.verification import Reader, verify
 from dpaudit.verification.document import read
 from dpaudit.verification.schema import certificate_schema

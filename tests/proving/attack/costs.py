@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpaudit.proving.bound import Bound, bound_trace
+from dpaudit.proving.events.bound import Bound, bound_trace
 from dpaudit.proving.program import Program
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.trace import Path, Trace

@@ -12,7 +12,7 @@ import numpy as np
 from flint import ctx
 from numpy.typing import NDArray
 
-from dpaudit.proving.facts import Facts, Rows
+from dpaudit.proving.distances.facts import Facts, Rows
 from dpaudit.proving.program import Node, Program
 from dpaudit.proving.trace import Kind
 from dpaudit.proving.universe import Distance
@@ -34,7 +34,7 @@ NORMS = ("l1", "l2", "linf")
 
 
 class Prover(Protocol):
-    """What is attacked: `dpaudit.proving.analysis.Analysis`, or a stand-in."""
+    """What is attacked: `dpaudit.proving.distances.analysis.Analysis`, or a stand-in."""
 
     def facts(self, index: int) -> Facts:
         """Return what is said of a node."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dpaudit.proving.analysis import Analysis
+from dpaudit.proving.distances.analysis import Analysis
 from dpaudit.proving.program import Node, Program
 from dpaudit.proving.universe import Universe
 

@@ -11,11 +11,12 @@ from unittest import mock
 
 import numpy as np
 
-from dpaudit.proving import bound, composition, releases, selection, settling
-from dpaudit.proving.facts import Facts, Rows
+from dpaudit.proving.distances import settling
+from dpaudit.proving.distances.facts import Facts, Rows
+from dpaudit.proving.distances.rules import RULES, counts, entrywise, products, structure, sums
+from dpaudit.proving.distances.rules.contract import Knowledge, Rule
+from dpaudit.proving.events import bound, composition, releases, selection
 from dpaudit.proving.program import Node
-from dpaudit.proving.rules import RULES, counts, entrywise, products, structure, sums
-from dpaudit.proving.rules.contract import Knowledge, Rule
 from dpaudit.proving.universe import Distance
 
 Change = Callable[[Facts, Knowledge, Node], Facts]

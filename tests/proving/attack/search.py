@@ -11,8 +11,8 @@ from unittest import mock
 import numpy as np
 from numpy.typing import NDArray
 
+from dpaudit.proving.distances.refinements import ranges
 from dpaudit.proving.program import Node, Program
-from dpaudit.proving.refinements import ranges
 from dpaudit.proving.trace import Kind
 from dpaudit.proving.universe import Distance, Universe
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaudit.proving.bound import bound_trace
+from dpaudit.proving.events.bound import bound_trace
 from dpaudit.proving.program import Program
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.trace import Path, Trace

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit.errors import InvalidArgument
-from dpaudit.proving.analysis import Analysis
-from dpaudit.proving.bound import Bound, bound_trace
+from dpaudit.proving.distances.analysis import Analysis
+from dpaudit.proving.events.bound import Bound, bound_trace
 from dpaudit.proving.program import OtherPath, evaluate
-from dpaudit.proving.reading import read_trace
 from dpaudit.proving.refusals import NotProved
+from dpaudit.proving.runs.reading import read_trace
 from dpaudit.proving.trace import Trace
 
 from .choices import Stream

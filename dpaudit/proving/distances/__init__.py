@@ -1,0 +1,1 @@
+"""How far values of a program move between neighbours: rules, and what looks deeper."""

@@ -1,0 +1,33 @@
+"""What a refinement asks for: the program, the datasets, facts and distances of its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from dpaudit.proving.distances.facts import Facts
+from dpaudit.proving.program import Program
+from dpaudit.proving.universe import Distance, Universe
+
+
+class Knowledge(Protocol):
+    """What is known of a program's values, as `dpaudit.proving.distances.analysis.Analysis` finds it.
+
+    Attributes
+    ----------
+    kinds
+        Of each node, by number.
+    """
+
+    program: Program
+    universe: Universe
+    kinds: Any
+
+    def facts(self, index: int) -> Facts:
+        """Return what forward rules know of a value."""
+
+    def distance(self, index: int) -> Distance:
+        """Return how far a value moves, by all rules and refinements."""
+
+
+Refinement = Callable[[Knowledge, int], Distance]

@@ -1,0 +1,75 @@
+"""Values that are formed alike, found once: the steps of a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import wraps
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from dpaudit.proving.distances.refinements.contract import Knowledge, Refinement
+from dpaudit.proving.distances.refinements.slices import find_slice
+from dpaudit.proving.distances.refinements.symbols import Unread
+from dpaudit.proving.program import Node
+from dpaudit.proving.trace import Kind
+from dpaudit.proving.universe import UNBOUNDED, Distance
+
+_DISTANCES: WeakKeyDictionary[Knowledge, dict[Any, Distance]] = WeakKeyDictionary()
+
+
+def remember_forms(refinement: Refinement) -> Refinement:
+    """Return a refinement that is asked once for all values of a program that are formed alike."""
+
+    @wraps(refinement)
+    def refine(analysis: Knowledge, index: int) -> Distance:
+        try:
+            key = refinement, find_form(analysis, index)
+        except Unread:
+            return UNBOUNDED
+        known = _DISTANCES.setdefault(analysis, {})
+        if key not in known:
+            known[key] = refinement(analysis, index)
+        return known[key]
+
+    return refine
+
+
+def find_form(analysis: Knowledge, index: int) -> Any:
+    """Return what values with one bound have in common: operations, and ends of what is public.
+
+    Raises
+    ------
+    Unread
+        Too many operations form the value.
+    """
+    numbers: dict[int, int] = {}
+    form = []
+    for place, one in enumerate(find_slice(analysis, index)):
+        numbers[one] = place
+        form.append(_describe(analysis, analysis.program.nodes[one], numbers))
+    return tuple(form)
+
+
+def _describe(analysis: Knowledge, node: Node, numbers: dict[int, int]) -> Any:
+    facts = analysis.facts(node.index)
+    if node.operation == "constant":
+        return _freeze(np.asarray(node.parameters["value"]))
+    is_private = analysis.kinds[node.index] is Kind.PRIVATE
+    known = node.operation, node.shape, node.dtype, facts.refusal is None, is_private
+    if not is_private:
+        ends = (np.asarray(end).tobytes() for end in (facts.low, facts.high))
+        return *known, facts.distance, *ends
+    return *known, tuple(numbers[one] for one in node.operands), _freeze(node.parameters)
+
+
+def _freeze(value: Any) -> Any:
+    """Return a parameter as what can be compared, whole."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tobytes()
+    if isinstance(value, Mapping):
+        return tuple((name, _freeze(one)) for name, one in value.items())
+    if isinstance(value, list | tuple | range):
+        return tuple(map(_freeze, value))
+    return type(value), value

@@ -1,0 +1,31 @@
+"""The operations that form a value of records, back to what is public."""
+
+from __future__ import annotations
+
+from dpaudit.proving.distances.refinements.contract import Knowledge
+from dpaudit.proving.distances.refinements.symbols import Unread
+from dpaudit.proving.trace import Kind
+
+MOST_NODES = 300
+
+
+def find_slice(analysis: Knowledge, index: int) -> list[int]:
+    """Return the private nodes that form a node and the others at which they start, in order.
+
+    Raises
+    ------
+    Unread
+        They are too many.
+    """
+    found, pending = {index}, [index]
+    while pending:
+        one = pending.pop()
+        if analysis.kinds[one] is not Kind.PRIVATE and one != index:
+            continue
+        for operand in analysis.program.nodes[one].operands:
+            if operand not in found:
+                found.add(operand)
+                pending.append(operand)
+        if len(found) > MOST_NODES:
+            raise Unread
+    return sorted(found)

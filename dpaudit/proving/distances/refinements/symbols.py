@@ -1,0 +1,116 @@
+"""Arrays of polynomials, and sums over records of what is read uniformly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaudit.proving.distances.refinements.polynomials import (
+    Effort,
+    Monomial,
+    Polynomial,
+    Rational,
+    Table,
+    add_all,
+    constant,
+)
+
+Entries = NDArray[Any]
+MOST_ENTRIES = 1000
+MOST_RECORDS = 200
+
+
+class Unread(Exception):
+    """An operation has no reading as polynomials."""
+
+
+@dataclass(frozen=True, eq=False)
+class Symbols:
+    """An array of polynomials.
+
+    Parameters
+    ----------
+    entries
+        The array; an axis of records that is read uniformly has length 1.
+    axis
+        That axis, or None.
+    """
+
+    entries: Entries
+    axis: int | None = None
+
+
+class Summation:
+    """Sums over records of polynomials of one row that stands for all.
+
+    Parameters
+    ----------
+    count
+        How many records there are; None where that is not public.
+    effort
+        What may be done.
+    """
+
+    def __init__(self, count: int | None, effort: Effort) -> None:
+        self.count = count
+        self.table = Table(effort)
+        self._shares: dict[int, tuple[bool, bool]] = {}
+
+    def shares(self, atom: int) -> tuple[bool, bool]:
+        """Return whether an atom is of the row, and whether of sums over all records."""
+        if atom not in self._shares:
+            known = self.table.atoms[atom]
+            if known.operation in ("sum", "order"):
+                self._shares[atom] = (False, True)
+            elif not known.operands:
+                self._shares[atom] = (known.operation == "cell", False)
+            else:
+                pairs = [self.shares(one) for p in known.operands for one in p.atoms()]
+                self._shares[atom] = any(p[0] for p in pairs), any(p[1] for p in pairs)
+        return self._shares[atom]
+
+    def sum_records(self, polynomial: Polynomial) -> Polynomial:
+        """Return the sum over all records of a polynomial of one row."""
+        return add_all(
+            self._sum_monomial(monomial, coefficient)
+            for monomial, coefficient in polynomial.terms.items()
+        )
+
+    def _sum_monomial(self, monomial: Monomial, coefficient: Rational) -> Polynomial:
+        of_row = tuple(one for one in monomial if self.shares(one)[0])
+        others = tuple(one for one in monomial if not self.shares(one)[0])
+        if any(self.shares(one)[1] for one in of_row):
+            raise Unread
+        if not of_row and self.count is not None:
+            return Polynomial({others: coefficient * self.count})
+        total = self.table.enter("sum", (Polynomial({of_row: 1}),))
+        return Polynomial({others: coefficient}) * total
+
+    def is_of_row_alone(self, polynomial: Polynomial) -> bool:
+        """Return whether a polynomial is a function of one row and public numbers."""
+        return not any(self.shares(one)[1] for one in polynomial.atoms())
+
+
+def build(shape: tuple[int, ...], function: Callable[[tuple[int, ...]], Polynomial]) -> Entries:
+    """Return the array of what a function says of each place."""
+    entries = np.empty(shape, dtype=object)
+    for place in np.ndindex(*shape):
+        entries[place] = function(place)
+    return entries
+
+
+def fill(polynomial: Polynomial) -> Entries:
+    """Return an array without axes."""
+    return build((), lambda _: polynomial)
+
+
+def read_array(value: Any) -> Entries:
+    """Return finite numbers as constants, exactly."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf" or not np.isfinite(array).all() or array.size > MOST_ENTRIES:
+        raise Unread
+    return build(array.shape, lambda place: constant(array[place].item()))

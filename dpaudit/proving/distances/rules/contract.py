@@ -1,0 +1,35 @@
+"""What a rule asks for: the facts of operands, the program, the datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from dpaudit.proving.distances.facts import Facts
+from dpaudit.proving.program import Node, Program
+from dpaudit.proving.universe import Universe
+
+
+class Knowledge(Protocol):
+    """What is known of a program's values, as `dpaudit.proving.distances.analysis.Analysis` finds it.
+
+    Attributes
+    ----------
+    program, universe
+        What a function does, and the datasets.
+    memory
+        Facts by what decides them.
+    """
+
+    program: Program
+    universe: Universe
+    memory: dict[Any, Facts]
+
+    def facts(self, index: int) -> Facts:
+        """Return what is known of a value."""
+
+    def value(self, index: int) -> Any:
+        """Return the numbers of a value that is a constant; None of others."""
+
+
+Rule = Callable[[Knowledge, Node], Facts]

@@ -1,0 +1,81 @@
+"""Histograms with public bins.
+
+**Theorem.** A number that moves leaves at most one bin and enters at most one. If a record stands
+in m of the numbers that are counted, replacing it moves counts by at most 2 m in L1, by m sqrt(2)
+in Euclidean length, and by m in the largest; adding it by m in each. With one bin no more than m
+is moved in L1 either.
+
+*Proof.* The change is a sum of m differences e_b - e_a of unit vectors (or one of them, beyond the
+last edge), or of m unit vectors; the triangle inequality. A bin gains or loses at most m. QED
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dpaudit.proving.distances.facts import Ends, Facts, of_nothing, of_public
+from dpaudit.proving.distances.rounding import multiply_up
+from dpaudit.proving.distances.rules.contract import Knowledge, Rule
+from dpaudit.proving.distances.rules.given import MOST_RECORDS
+from dpaudit.proving.distances.settling import entries, gather, settle, spread
+from dpaudit.proving.distances.standing import is_fixed, rows_if_counted
+from dpaudit.proving.program import Node, Shape
+from dpaudit.proving.refusals import Refusal
+from dpaudit.proving.universe import Universe
+
+_ROOT_OF_TWO = float(np.nextafter(math.sqrt(2.0), 2.0))
+
+
+def bound_bin_counts(knowledge: Knowledge, node: Node) -> Facts:
+    """Return the facts of how many numbers lie in each bin."""
+    index, universe = node.operands[0], knowledge.universe
+    shape = knowledge.program.nodes[index].shape
+    one = rows_if_counted(knowledge.facts(index), shape)
+    most = np.asarray(MOST_RECORDS if None in shape else entries(shape))
+    if is_fixed(one):
+        return of_public(np.zeros(()), most, is_integer=True)
+    if None in shape and one.rows is None:
+        return _refuse_counts(node)
+    counts = _count_moved(universe, one, shape)
+    bins = len(np.asarray(node.parameters["edges"])) - 1
+    return settle(
+        node.shape,
+        universe,
+        np.zeros(()),
+        most,
+        math.inf,
+        is_integer=True,
+        moves=_moves_of_counts(counts, bins, is_added=None in shape),
+    )
+
+
+def _refuse_counts(node: Node) -> Facts:
+    return of_nothing(
+        Refusal(
+            node.place,
+            "counts numbers that depend on other records than their own, whose number is private",
+            "use public numbers in place of statistics of all records",
+        )
+    )
+
+
+def _count_moved(universe: Universe, one: Facts, shape: Shape) -> Any:
+    """Return in how many of the numbers each record stands, shape ``(records,)`` or ``(1,)``."""
+    if one.rows is None:
+        stirred = np.where(one.moves[2] > 0, 1.0, 0.0)
+        moved = np.broadcast_to(spread(one.change, len(shape)), tuple(n or 0 for n in shape)) > 0
+        return stirred * float(np.count_nonzero(moved))
+    inner = entries(shape[: one.rows.axis] + shape[one.rows.axis + 1 :])
+    return gather(np.full((3, 1), inner), one.rows, universe, is_sum=True)[0]
+
+
+def _moves_of_counts(counts: Any, bins: int, *, is_added: bool) -> Ends:
+    if is_added or bins <= 1:
+        return np.stack([counts] * 3)
+    return np.stack([2 * counts, multiply_up(_ROOT_OF_TWO, counts), counts])
+
+
+RULES: dict[str, Rule] = {"bin_counts": bound_bin_counts}

@@ -1,0 +1,213 @@
+"""Products, quotients and powers of bounded values.
+
+**Theorem.** With |a| <= A and |b| <= B on the box a product has slopes of at most B and A; a
+quotient with |b| >= m > 0 those of 1/m and A/m^2; a power a^p of a public p that of |p| |a|^(p-1).
+Products of numbers between ends lie between the least and the largest product of ends.
+
+*Proof.* Partial derivatives on the box, and the mean value theorem of `entrywise`. A function that
+is affine, or monotone, in each operand takes its extremes at corners. QED
+
+A row times numbers of at most B has a length of at most B times its own. A divisor that may be 0
+is refused.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dpaudit.proving.distances.facts import Facts, of_nothing
+from dpaudit.proving.distances.rounding import (
+    down,
+    function_down,
+    function_up,
+    multiply,
+    multiply_up,
+    up,
+)
+from dpaudit.proving.distances.rules.contract import Knowledge, Rule
+from dpaudit.proving.distances.rules.entrywise import combine, lifted
+from dpaudit.proving.distances.rules.functions import Increasing, bend
+from dpaudit.proving.distances.settling import magnitude
+from dpaudit.proving.program import Node
+from dpaudit.proving.refusals import Refusal
+
+_LEAST = 5e-324
+
+
+def bound_multiply(knowledge: Knowledge, node: Node) -> Facts:
+    """Return the facts of a product; a square is never negative."""
+    one, other = (knowledge.facts(index) for index in node.operands)
+    if node.operands[0] == node.operands[1]:
+        return _bound_whole_power(knowledge, node, one, np.asarray(2.0))
+    low, high = product_ends(one.low, one.high, other.low, other.high)
+    sizes = magnitude(one), magnitude(other)
+    return combine(
+        knowledge,
+        node,
+        [sizes[1], sizes[0]],
+        low,
+        high,
+        is_integer=one.is_integer and other.is_integer,
+        norms=_norms_of_product(knowledge, node) if one.norms or other.norms else None,
+    )
+
+
+def _norms_of_product(knowledge: Knowledge, node: Node) -> dict[int, float]:
+    one, other = lifted(knowledge, node)
+    return _scaled_norms(one, magnitude(other)) or _scaled_norms(other, magnitude(one))
+
+
+def _scaled_norms(facts: Facts, sizes: Any) -> dict[int, float]:
+    largest = float(np.max(sizes, initial=0.0))
+    if not facts.norms or math.isinf(largest):
+        return {}
+    return {kind: float(multiply_up(one, largest)) for kind, one in facts.norms.items()}
+
+
+def product_ends(low: Any, high: Any, other_low: Any, other_high: Any) -> tuple[Any, Any]:
+    """Return the ends of products of numbers between ends."""
+    corners = [
+        (end, other_end, multiply(end, other_end))
+        for end in (low, high)
+        for other_end in (other_low, other_high)
+    ]
+    products = [one for _, _, one in corners]
+    below = np.minimum(np.minimum(*products[:2]), np.minimum(*products[2:]))
+    above = np.maximum(np.maximum(*products[:2]), np.maximum(*products[2:]))
+    below, above = down(below), up(above)
+    if any(((one == 0) & (a != 0) & (b != 0)).any() for a, b, one in corners):
+        return np.minimum(below, -_LEAST), np.maximum(above, _LEAST)
+    return below, above
+
+
+def bound_divide(knowledge: Knowledge, node: Node) -> Facts:
+    """Return the facts of a quotient whose divisor is never 0."""
+    one, other = (knowledge.facts(index) for index in node.operands)
+    if not bool(np.all(other.low > 0) or np.all(other.high < 0)):
+        return of_nothing(
+            Refusal(
+                node.place,
+                "divides by a number that may be 0",
+                "keep the divisor away from 0, as with np.maximum(divisor, 1)",
+            )
+        )
+    low, high = _quotient_ends(one, other)
+    with np.errstate(all="ignore"):
+        steep = up(1.0 / np.minimum(np.abs(other.low), np.abs(other.high)))
+    steeper = multiply_up(multiply_up(magnitude(one), steep), steep)
+    norms = _scaled_norms(lifted(knowledge, node)[0], steep) if one.norms else None
+    return combine(knowledge, node, [steep, steeper], low, high, norms=norms)
+
+
+def _quotient_ends(one: Facts, other: Facts) -> tuple[Any, Any]:
+    with np.errstate(all="ignore"):
+        corners = [a / b for a in (one.low, one.high) for b in (other.low, other.high)]
+    corners = list(np.broadcast_arrays(*(np.where(np.isnan(one), 0.0, one) for one in corners)))
+    low, high = down(np.minimum.reduce(corners)), up(np.maximum.reduce(corners))
+    is_least = np.asarray(other.low > 0) & (one.low >= 0)
+    low = np.where(is_least, np.maximum(low, 0.0), low)
+    is_tiny = np.minimum.reduce([np.abs(corner) for corner in corners]) < 1e-300
+    if np.any(is_tiny & ~is_least):
+        low, high = np.where(low == 0, -_LEAST, low), high
+    return low, np.where(is_tiny & (high == 0), _LEAST, high)
+
+
+def bound_power(knowledge: Knowledge, node: Node) -> Facts:
+    """Return the facts of a power whose exponent, or whose base, is public."""
+    base, exponent = (knowledge.facts(index) for index in node.operands)
+    known = knowledge.value(node.operands[1])
+    if known is not None:
+        powers = np.asarray(known, dtype=float)
+        if bool(np.all((powers == np.floor(powers)) & (powers >= 0) & (powers < 1024))):
+            return _bound_whole_power(knowledge, node, base, powers)
+        if powers.size == 1 and np.all(base.low >= 0):
+            return _bound_real_power(knowledge, node, base, powers.item())
+    known = knowledge.value(node.operands[0])
+    if known is not None and np.all(np.asarray(known) > 0):
+        return _bound_exponential(knowledge, node, np.asarray(known, dtype=float), exponent)
+    return _refuse_power(node)
+
+
+def _refuse_power(node: Node) -> Facts:
+    return of_nothing(
+        Refusal(
+            node.place,
+            "raises to a power that is not a public whole number, or of a number that may be "
+            "negative or 0",
+            "clip the base to positive numbers",
+        )
+    )
+
+
+def _bound_whole_power(knowledge: Knowledge, node: Node, base: Facts, power: Any) -> Facts:
+    with np.errstate(all="ignore"):
+        ends = [_slack_of_power(end, power) for end in (base.low, base.high)]
+        straddles = np.asarray(base.low < 0) & (base.high > 0) & (power % 2 == 0) & (power > 0)
+        least = np.minimum(ends[0][0], ends[1][0])
+        is_even = (power % 2 == 0) | np.asarray(base.low >= 0)
+        least = np.where(is_even, np.maximum(least, 0.0), least)
+        steep = np.where(
+            power == 0, 0.0, multiply_up(power, _slack_of_power(magnitude(base), power - 1)[1])
+        )
+    return combine(
+        knowledge,
+        node,
+        [steep, 0.0][: len(node.operands)] if node.operation == "power" else [steep / 2, steep / 2],
+        np.where(straddles, 0.0, least),
+        np.maximum(ends[0][1], ends[1][1]),
+        is_integer=base.is_integer,
+    )
+
+
+def _slack_of_power(end: Any, power: Any) -> tuple[Any, Any]:
+    """Return what is below and above a power, which numpy computes within few last places."""
+    if np.size(power) == 1 and float(np.max(power)) in (0.0, 1.0):
+        exact = np.asarray(end if np.max(power) == 1 else np.ones(()))
+        return exact, exact
+    found = np.power(np.asarray(end, dtype=float), np.maximum(power, 0.0))
+    return function_down(found), np.where((found == 0) & (end != 0), _LEAST, function_up(found))
+
+
+def _bound_real_power(knowledge: Knowledge, node: Node, base: Facts, power: float) -> Facts:
+    if power < 0 and not np.all(base.low > 0):
+        return _refuse_power(node)
+    with np.errstate(all="ignore"):
+        ends = [np.power(end, power) for end in (base.low, base.high)]
+        slopes = [np.power(end, power - 1) for end in (base.low, base.high)]
+    low, high = np.minimum(*ends), np.maximum(*ends)
+    steep = multiply_up(abs(power), np.nextafter(function_up(np.maximum(*slopes)), math.inf))
+    return combine(
+        knowledge,
+        node,
+        [steep, 0.0],
+        np.maximum(function_down(low), 0.0),
+        np.where((high == 0) & (base.high > 0), _LEAST, function_up(high)),
+        modulus=partial(bend, _increasing_power(power)) if power > 0 else None,
+    )
+
+
+def _increasing_power(power: float) -> Increasing:
+    def function(value: Any) -> Any:
+        return np.power(value, power)
+
+    return Increasing(function, lambda low, high: high, "concave" if power < 1 else "convex")
+
+
+def _bound_exponential(knowledge: Knowledge, node: Node, base: Any, exponent: Facts) -> Facts:
+    with np.errstate(all="ignore"):
+        ends = [np.power(base, end) for end in (exponent.low, exponent.high)]
+        high = np.nextafter(function_up(np.maximum(*ends)), math.inf)
+        rate = function_up(np.abs(np.log(base)))
+    low = np.maximum(function_down(np.minimum(*ends)), 0.0)
+    return combine(knowledge, node, [0.0, multiply_up(rate, high)], low, high)
+
+
+RULES: dict[str, Rule] = {
+    "multiply": bound_multiply,
+    "divide": bound_divide,
+    "power": bound_power,
+}

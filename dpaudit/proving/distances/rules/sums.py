@@ -1,0 +1,343 @@
+"""Sums and means along axes.
+
+**Theorem.** Sums of m entries each move by at most the L1 distance of the value; in Euclidean
+length by at most sqrt(m) times its own, in the largest entry by m times the largest.
+
+*Proof.* |sum d_i| <= sum |d_i|; by Cauchy and Schwarz its square is at most m sum d_i^2. QED
+
+**Theorem.** In a sum over rows a record moves the total by at most the sum of how far each of the
+rows moves in which it stands, in each norm. A record that is added brings the row that is its own,
+so that the sum moves by at most the length of that row.
+
+*Proof.* Rows that do not hold the record cancel in the difference; the triangle inequality. QED
+
+So a sum of rows of length C moves by 2 C if one is replaced, and by C if one is added. A mean is a
+sum divided by a number that has to be public.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dpaudit.proving.distances.facts import ANYHOW, Ends, Facts, Rows, of_nothing, of_public
+from dpaudit.proving.distances.rounding import down, multiply_up, sqrt_up, sum_ends, sum_up, up
+from dpaudit.proving.distances.rules.contract import Knowledge, Rule
+from dpaudit.proving.distances.rules.given import MOST_RECORDS
+from dpaudit.proving.distances.settling import (
+    entries,
+    gather,
+    lengths_of_rows,
+    magnitude,
+    row_movements,
+    settle,
+    spread,
+)
+from dpaudit.proving.distances.standing import is_fixed, records_of, rows_if_counted
+from dpaudit.proving.program import Node, Shape
+from dpaudit.proving.refusals import Refusal
+from dpaudit.proving.universe import Distance, Universe
+
+_MOST_ENTRIES = 1_000_000
+
+
+def axes_of(axis: Any, dimensions: int) -> tuple[int, ...]:
+    """Return the axes of a reduction as positive numbers, in order.
+
+    Examples
+    --------
+    >>> axes_of(None, 2), axes_of(-1, 3), axes_of([0, -1], 3)
+    ((0, 1), (2,), (0, 2))
+    """
+    if axis is None:
+        return tuple(range(dimensions))
+    given = axis if isinstance(axis, list | tuple) else (axis,)
+    return tuple(sorted(int(one) % dimensions for one in given))
+
+
+def shift_rows(rows: Rows | None, axes: tuple[int, ...]) -> Rows | None:
+    """Return where rows are once axes are gone; None if they go along theirs."""
+    if rows is None or rows.axis in axes:
+        return None
+    return Rows(rows.records, rows.axis - sum(one < rows.axis for one in axes))
+
+
+def bound_sum(knowledge: Knowledge, node: Node) -> Facts:
+    """Return the facts of sums along axes."""
+    index = node.operands[0]
+    one, shape = knowledge.facts(index), knowledge.program.nodes[index].shape
+    axes = axes_of(node.parameters["axis"], len(shape))
+    low, high = _ends_of_sums(one, shape, axes, node.dtype)
+    high = np.minimum(high, _largest_square(knowledge, index, axes))
+    return add_along(knowledge.universe, node, one, shape, axes, low, high)
+
+
+def add_along(
+    universe: Universe,
+    node: Node,
+    one: Facts,
+    shape: Shape,
+    axes: tuple[int, ...],
+    low: Any,
+    high: Any,
+    movements: Ends = ANYHOW,
+) -> Facts:
+    """Return the facts of sums along axes whose ends are known.
+
+    Parameters
+    ----------
+    universe, node
+        The datasets, and which value it is.
+    one, shape
+        What is added up.
+    axes
+        Along which.
+    low, high
+        Ends of the sums.
+    movements
+        What else is known of how far a row moves, shape ``(3, 1)``.
+    """
+    if None in [shape[axis] for axis in axes]:
+        one = rows_if_counted(one, shape)
+    if is_fixed(one):
+        return of_public(low, high, is_integer=one.is_integer)
+    if None in [shape[axis] for axis in axes] and (one.rows is None or one.rows.axis not in axes):
+        return _refuse_rows(node)
+    summed = _count(shape, axes)
+    moves = _moves_of_sums(universe, one, shape, axes, movements)
+    if None not in shape:
+        moves = np.minimum(moves, narrow(one.moves, summed))
+    change = _change_of_sums(universe, one, shape, axes)
+    return settle(
+        node.shape,
+        universe,
+        low,
+        high,
+        change,
+        is_integer=one.is_integer,
+        rows=shift_rows(one.rows, axes),
+        norms=_norms_of_sums(one, axes, summed),
+        moves=moves,
+        distance=_distance_of_sums(one.distance, summed),
+    )
+
+
+def _count(shape: Shape, axes: tuple[int, ...]) -> float:
+    return entries(tuple(shape[axis] for axis in axes))
+
+
+def _refuse_rows(node: Node) -> Facts:
+    return of_nothing(
+        Refusal(
+            node.place,
+            "adds up rows that depend on other records than their own, whose number is private",
+            "use public numbers in place of statistics of all records",
+        )
+    )
+
+
+def _ends_of_sums(one: Facts, shape: Shape, axes: tuple[int, ...], dtype: str) -> tuple[Any, Any]:
+    low, high = spread(one.low, len(shape)), spread(one.high, len(shape))
+    low, high = np.broadcast_arrays(low, high)
+    copies = 1.0
+    for axis in axes:
+        if low.shape[axis] == 1 and shape[axis] is not None:
+            copies *= shape[axis] or 0
+    low, high = sum_ends(low, high, axes, copies)
+    if None not in [shape[axis] for axis in axes]:
+        return low, high
+    most = MOST_RECORDS if dtype.startswith(("int", "uint")) else math.inf
+    return np.minimum(multiply_up(-low, most) * -1, 0.0) if np.any(low < 0) else np.zeros(
+        np.shape(low)
+    ), multiply_up(np.maximum(high, 0.0), most)
+
+
+def _largest_square(knowledge: Knowledge, index: int, axes: tuple[int, ...]) -> float:
+    """Return how large a sum of squares of a row is by the row's length; infinite elsewhere."""
+    node = knowledge.program.nodes[index]
+    is_square = node.operation == "multiply" and node.operands[0] == node.operands[1]
+    if not is_square and not _is_second_power(knowledge, node):
+        return math.inf
+    one = knowledge.facts(node.operands[0])
+    if 2 not in one.norms or (one.rows is not None and one.rows.axis in axes):
+        return math.inf
+    return float(multiply_up(one.norms[2], one.norms[2]))
+
+
+def _is_second_power(knowledge: Knowledge, node: Node) -> bool:
+    if node.operation != "power":
+        return False
+    value = knowledge.value(node.operands[1])
+    return value is not None and bool(np.all(np.asarray(value) == 2))
+
+
+def narrow(moves: Ends, summed: float) -> Ends:
+    """Return how far sums of so many entries move whose entries move so far."""
+    with np.errstate(invalid="ignore"):
+        return np.stack(
+            [
+                moves[0],
+                np.minimum(moves[0], multiply_up(moves[1], float(sqrt_up(summed)))),
+                np.minimum(moves[0], multiply_up(moves[2], summed)),
+            ]
+        )
+
+
+def _distance_of_sums(distance: Distance, summed: float) -> Distance:
+    column = np.array([[distance.l1], [distance.l2], [distance.linf]])
+    l1, l2, linf = (float(one) for one in narrow(column, summed)[:, 0])
+    return Distance(l1, l2, linf)
+
+
+def _norms_of_sums(one: Facts, axes: tuple[int, ...], summed: float) -> dict[int, float] | None:
+    if not one.norms or (one.rows is not None and one.rows.axis in axes):
+        return None
+    first = one.norms.get(1, math.inf)
+    second = float(multiply_up(one.norms.get(2, math.inf), sqrt_up(summed)))
+    found = {1: first, 2: min(first, second)}
+    return {kind: length for kind, length in found.items() if math.isfinite(length)}
+
+
+def _moves_of_sums(
+    universe: Universe, one: Facts, shape: Shape, axes: tuple[int, ...], movements: Ends
+) -> Ends:
+    """Return how far a record moves sums over rows; unbounded where rows are not added up."""
+    if one.rows is None or one.rows.axis not in axes:
+        return ANYHOW
+    others = tuple(axis for axis in axes if axis != one.rows.axis)
+    movements = np.minimum(movements, row_movements(one, shape, universe))
+    if others:
+        movements = narrow(movements, _count(shape, others))
+        sizes = _sum_sizes(_sizes(universe, one), shape, others)
+        kept = tuple(length for axis, length in enumerate(shape) if axis not in others)
+        by_entries = lengths_of_rows(sizes, kept, _axis_without(one.rows.axis, others))
+        movements = np.minimum(movements, by_entries)
+    return gather(movements, one.rows, universe, is_sum=True)
+
+
+def _sizes(universe: Universe, one: Facts) -> Any:
+    return one.change if universe.change == "replace" else magnitude(one)
+
+
+def _axis_without(axis: int, others: tuple[int, ...]) -> int:
+    return axis - sum(one < axis for one in others)
+
+
+def _sum_sizes(sizes: Any, shape: Shape, axes: tuple[int, ...]) -> Any:
+    """Return sums of sizes that are alike along axes of length 1."""
+    array = spread(sizes, len(shape))
+    copies = 1.0
+    for axis in axes:
+        length = shape[axis]
+        if array.shape[axis] == 1 and length != 1:
+            copies *= math.inf if length is None else length
+    return (
+        multiply_up(sum_up(array, axis=axes), copies) if copies != 1 else sum_up(array, axis=axes)
+    )
+
+
+def _change_of_sums(universe: Universe, one: Facts, shape: Shape, axes: tuple[int, ...]) -> Any:
+    """Return how far an entry of sums moves."""
+    if one.rows is None or one.rows.axis not in axes:
+        return _sum_sizes(one.change, shape, axes)
+    others = tuple(axis for axis in axes if axis != one.rows.axis)
+    sizes = _sum_sizes(_sizes(universe, one), shape, others)
+    axis = _axis_without(one.rows.axis, others)
+    return add_rows(universe, np.moveaxis(sizes, axis, 0), one.rows, shape[one.rows.axis])
+
+
+def add_rows(universe: Universe, sizes: Any, rows: Rows, length: int | None) -> Any:
+    """Return how far a sum over rows moves in each entry, by how far each row does.
+
+    Parameters
+    ----------
+    universe
+        The datasets.
+    sizes
+        How far the entries of a row move, shape ``(rows, ...)`` or ``(1, ...)``.
+    rows
+        Which records stand in them.
+    length
+        How many rows there are.
+    """
+    if rows.records is None:
+        if len(sizes) == 1 or universe.count > 1:
+            return _add_largest(sizes, universe.count, universe.records)
+        return sizes.max(axis=0, initial=0.0)
+    records = records_of(rows, length or 0)
+    if universe.records is None or universe.records * sizes[:1].size > _MOST_ENTRIES:
+        often = float(sum(_most_often(one) for one in records)) * universe.count
+        return multiply_up(sizes.max(axis=0, initial=0.0), often)
+    each = np.broadcast_to(sizes, (length or 0, *sizes.shape[1:]))
+    found = np.zeros((universe.records, *sizes.shape[1:]))
+    for column in records:
+        stand = column >= 0
+        np.add.at(found, column[stand], each[stand])
+    slack = 1.0 + (len(records) * (length or 0) + 4) * 2.0**-52
+    return _add_largest(found * slack, universe.count, universe.records)
+
+
+def _add_largest(sizes: Any, count: int, records: int | None) -> Any:
+    """Return sums of the largest sizes along axis 0, as many as records differ."""
+    if len(sizes) == 1:
+        times = count if records is None else min(count, records)
+        return multiply_up(sizes[0], float(times)) if times != 1 else sizes[0]
+    if count == 1:
+        return sizes.max(axis=0, initial=0.0)
+    return sum_up(np.sort(sizes, axis=0)[-count:], axis=0)
+
+
+def _most_often(column: Any) -> int:
+    stand = column[column >= 0]
+    return int(np.unique(stand, return_counts=True)[1].max()) if stand.size else 0
+
+
+def bound_mean(knowledge: Knowledge, node: Node) -> Facts:
+    """Return the facts of means over a public number of entries."""
+    index = node.operands[0]
+    one, shape = knowledge.facts(index), knowledge.program.nodes[index].shape
+    axes = axes_of(node.parameters["axis"], len(shape))
+    count = _count(shape, axes)
+    if not 0 < count < math.inf:
+        return _refuse_mean(node, count)
+    low, high = _ends_of_sums(one, shape, axes, node.dtype)
+    total = add_along(knowledge.universe, node, one, shape, axes, low, high)
+    if total.refusal is not None:
+        return total
+    return divide_facts(total, count)
+
+
+def _refuse_mean(node: Node, count: float) -> Facts:
+    if count == 0:
+        return of_nothing(Refusal(node.place, "takes a mean of nothing"))
+    return of_nothing(
+        Refusal(
+            node.place,
+            "divides by the number of records, which is private",
+            "divide the sum by a public number",
+        )
+    )
+
+
+def divide_facts(total: Facts, count: float) -> Facts:
+    """Return the facts of a value divided by a positive public number."""
+    distance = Distance(
+        *(
+            float(up(one / count))
+            for one in (total.distance.l1, total.distance.l2, total.distance.linf)
+        )
+    )
+    return Facts(
+        down(total.low / count),
+        up(total.high / count),
+        up(total.change / count),
+        distance,
+        rows=total.rows,
+        norms={kind: float(up(one / count)) for kind, one in total.norms.items()},
+        moves=up(total.moves / count),
+    )
+
+
+RULES: dict[str, Rule] = {"sum": bound_sum, "mean": bound_mean}

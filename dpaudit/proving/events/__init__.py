@@ -1,0 +1,1 @@
+"""Where noise hides records, what each release costs, and what all of them cost together."""

@@ -1,0 +1,314 @@
+"""What a release costs: its event, from how far its centre moves in the unit of its noise.
+
+**Theorem (additive noise).** Let neighbours have the centres c and c' and let the noise of entry i
+be independent of density ``exp(-g(t / b_i)) / b_i``, b public. With ``r_i = |c_i - c'_i| / b_i``:
+
+* Where g has slopes of at most 1 (Laplace, logistic), the log-ratio of the densities at any output
+  is at most ``sum over i of r_i``: the L1 distance of centre over scale bounds epsilon.
+* For normal noise, the pair is N(0, 1) against N(mu, 1) along ``c - c'`` over scale, mu the
+  Euclidean length of r (Dong, Roth & Su 2022, Theorem 2.7); rho is ``mu^2 / 2``.
+* For Cauchy noise, ``(1 + (t + r)^2) / (1 + t^2)`` is largest where its derivative is 0, at
+  ``t = (-r + sqrt(r^2 + 4)) / 2``, where it is ``t^-2``; so entry i costs ``2 asinh(r_i / 2)``.
+  That is concave in r_i, so k entries cost at most ``2 k asinh(||r||_1 / (2 k))``, and each at most
+  what the largest costs.
+* On whole numbers, mass proportional to ``exp(-a |k|)`` costs ``a`` times the L1 distance, as its
+  logarithm has slopes of at most a; mass as ``exp(-k^2 / (2 s^2))`` costs ``rho = d^2 / (2 s^2)``,
+  d the Euclidean distance (Canonne, Kamath & Steinke 2020, Theorem 4). Both need centres that are
+  whole numbers: else the support of the output tells the centres apart.
+
+The distances hold for every value of what is public, so also for every history of releases.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from dpaudit.accounting.discrete_events import DiscreteLaplaceRelease
+from dpaudit.accounting.events import (
+    ApproximateRelease,
+    ExponentialNormRelease,
+    GaussianRelease,
+    LaplaceRelease,
+    Release,
+    ZeroConcentratedRelease,
+)
+from dpaudit.errors import InvalidArgument
+from dpaudit.guarantees import rounding
+from dpaudit.proving.distances.facts import Facts
+from dpaudit.proving.events.draft import Draft, size_of
+from dpaudit.proving.events.noise_laws import Noise
+from dpaudit.proving.events.release_forms import Additive
+from dpaudit.proving.program import Node, Program, Shape
+from dpaudit.proving.refusals import NotProved
+from dpaudit.proving.trace import Kind
+from dpaudit.proving.universe import Distance, Universe
+
+
+class Bounds(Protocol):
+    """What is known of the values of a program: see `dpaudit.proving.distances.analysis`."""
+
+    program: Program
+    universe: Universe
+
+    @property
+    def kinds(self) -> Sequence[Kind]:
+        """What each value depends on."""
+
+    def facts(self, index: int) -> Facts:
+        """Return the ends of a node's entries."""
+
+    def distance(self, index: int) -> Distance:
+        """Return how far a node moves between neighbours."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spent:
+    """What a release costs.
+
+    Parameters
+    ----------
+    node
+        The number of what is released.
+    place
+        Its line.
+    mechanism
+        What it is.
+    event
+        As accountants have it.
+    epsilon, mu, rho
+        Of pure differential privacy, of a Gaussian guarantee and of a concentrated one; infinite
+        where there is none.
+    """
+
+    node: int
+    place: str
+    mechanism: str
+    event: Release
+    epsilon: float = math.inf
+    mu: float = math.inf
+    rho: float = math.inf
+
+
+def pure(node: Node, mechanism: str, epsilon: float, event: Release | None = None) -> Spent:
+    """Return what a release costs that is epsilon-differentially private.
+
+    It is ``epsilon^2 / 2`` zero-concentrated (Bun & Steinke 2016, Proposition 1.4).
+    """
+    return Spent(
+        node=node.index,
+        place=node.place,
+        mechanism=mechanism,
+        event=event or ApproximateRelease(epsilon=epsilon),
+        epsilon=epsilon,
+        rho=rounding.half_square_up(epsilon),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class AdditivePlan:
+    """The nodes whose distance a release with additive noise asks for.
+
+    Parameters
+    ----------
+    release
+        What is released.
+    asked
+        Its centre, divided by the scale where that is no single public number.
+    unit
+        The scale, or 1 where the centre is divided by it.
+    """
+
+    release: Additive
+    asked: int
+    unit: float
+
+    @classmethod
+    def of(cls, draft: Draft, release: Additive) -> AdditivePlan:
+        """Append what is asked to a draft."""
+        unit = common_scale(draft, release.noise)
+        if unit is not None:
+            return cls(release, release.centre, unit)
+        assert release.noise.scale is not None
+        place = release.node.place
+        ratio = draft.apply("divide", [release.centre, release.noise.scale], place=place)
+        return cls(release, ratio, 1.0)
+
+    def measure(self, bounds: Bounds) -> Spent:
+        """Return what the release costs.
+
+        Raises
+        ------
+        NotProved
+            Nothing bounds its centre, or its noise hides nothing.
+        """
+        rule = _RULES.get(self.release.noise.law)
+        node = self.release.node
+        if rule is None:
+            raise NotProved.at(node.place, *_why_nothing_is_hidden(self.release.noise))
+        distance = bounds.distance(self.asked)
+        if math.inf in (distance.l1, distance.l2, distance.linf):
+            raise unbounded(bounds, self.asked, node.place)
+        if self.release.noise.law in _WHOLE:
+            self._check_whole(bounds)
+        return rule(self, distance)
+
+    def _check_whole(self, bounds: Bounds) -> None:
+        if self.unit != 1 or not bounds.facts(self.asked).is_integer:
+            raise NotProved.at(
+                self.release.node.place,
+                "discrete noise is added to what may be no whole number",
+                "round before you add noise",
+            )
+
+    @property
+    def shape(self) -> Shape:
+        """Of what is released."""
+        return self.release.node.shape
+
+    def stacked(self, draft: Draft) -> int:
+        """Append the centre, in a row, in the unit in which an L1 distance of 1 costs 1."""
+        row = draft.flatten(draft.broadcast(self.asked, self.release.node.shape))
+        rate = _rate(self.release.noise)
+        if rate != 1:
+            row = draft.apply("multiply", [row, draft.constant(rate)])
+        return row if self.unit == 1 else draft.apply("divide", [row, draft.constant(self.unit)])
+
+
+def common_scale(draft: Draft, noise: Noise) -> float | None:
+    """Return the scale of all entries, where that is one public number above 0."""
+    if noise.scale is None:
+        return 1.0
+    value = draft.value(noise.scale)
+    if value is None or not value.size or not np.all(value == value.flat[0]):
+        return None
+    found = float(value.flat[0])
+    return found if 0 < found < math.inf else None
+
+
+def unbounded(bounds: Bounds, index: int, place: str) -> NotProved:
+    """Return the error of a value of which no rule bounds how far it moves."""
+    refusal = bounds.facts(index).refusal
+    if refusal is not None:
+        return NotProved(refusal)
+    return NotProved.at(place, "no bound is known on how far it moves", "clip records")
+
+
+def _rate(noise: Noise) -> float:
+    if noise.law != "discrete-laplace":
+        return 1.0
+    assert noise.parameters is not None
+    return float(noise.parameters["rate"])
+
+
+def _laplace(plan: AdditivePlan, distance: Distance) -> Spent:
+    event = LaplaceRelease(sensitivity=distance.l1, noise_scale=plan.unit)
+    epsilon = rounding.quotient_up(distance.l1, plan.unit)
+    return pure(plan.release.node, "Laplace noise", epsilon, event)
+
+
+def _logistic(plan: AdditivePlan, distance: Distance) -> Spent:
+    epsilon = _quotient(distance.l1, plan.unit)
+    return pure(plan.release.node, "logistic noise", epsilon)
+
+
+def _normal(plan: AdditivePlan, distance: Distance) -> Spent:
+    node, mu = plan.release.node, _quotient(distance.l2, plan.unit)
+    sensitivity = 0.0 if mu == math.inf else distance.l2
+    return Spent(
+        node=node.index,
+        place=node.place,
+        mechanism="Gaussian noise",
+        event=GaussianRelease(sensitivity=sensitivity, noise_scale=plan.unit),
+        mu=mu,
+        rho=rounding.half_square_up(mu),
+    )
+
+
+def _cauchy(plan: AdditivePlan, distance: Distance) -> Spent:
+    count = size_of(plan.release.node.shape)
+    most = min(distance.l1 / max(count, 1), distance.linf) / plan.unit
+    epsilon = rounding.above(2 * count * math.asinh(most / 2), 0.0, 32.0)
+    return pure(plan.release.node, "Cauchy noise", epsilon)
+
+
+def _discrete_laplace(plan: AdditivePlan, distance: Distance) -> Spent:
+    noise, node = plan.release.noise, plan.release.node
+    rate = _rate(noise)
+    epsilon = rounding.product_up(distance.l1, rate)
+    return pure(node, "discrete Laplace noise", epsilon, _discrete_event(node, distance, rate))
+
+
+def _discrete_event(node: Node, distance: Distance, rate: float) -> Release | None:
+    """Return the event of one whole number with noise, where accountants have it."""
+    if size_of(node.shape) != 1:
+        return None
+    try:
+        scale = math.nextafter(1 / rate * (1 - 1e-15), 0.0)
+        return DiscreteLaplaceRelease(sensitivity=math.floor(distance.linf), noise_scale=scale)
+    except InvalidArgument:
+        return None
+
+
+def _discrete_gaussian(plan: AdditivePlan, distance: Distance) -> Spent:
+    node, noise = plan.release.node, plan.release.noise
+    assert noise.parameters is not None
+    rho = rounding.half_square_up(_quotient(distance.l2, float(noise.parameters["sigma"])))
+    return Spent(
+        node=node.index,
+        place=node.place,
+        mechanism="discrete Gaussian noise",
+        event=ZeroConcentratedRelease(rho=0.0 if rho == math.inf else rho),
+        rho=rho,
+    )
+
+
+def _exponential_norm(plan: AdditivePlan, distance: Distance) -> Spent:
+    """Return the cost of noise that falls with its Euclidean length, of one scale."""
+    noise, node = plan.release.noise, plan.release.node
+    if plan.asked != plan.release.centre or distance.l2 == math.inf:
+        return pure(node, "exponential-norm noise", math.inf)
+    assert noise.parameters is not None
+    event = ExponentialNormRelease(
+        sensitivity=distance.l2,
+        noise_rate=rounding.quotient_up(1.0, plan.unit),
+        dimension=int(noise.parameters["dimension"]),
+    )
+    epsilon = rounding.quotient_up(distance.l2, plan.unit)
+    return pure(node, "exponential-norm noise", epsilon, event)
+
+
+def _quotient(numerator: float, denominator: float) -> float:
+    if numerator == math.inf:
+        return numerator
+    return rounding.quotient_up(numerator, denominator)
+
+
+STACKED = frozenset({"laplace", "logistic", "discrete-laplace", "normal"})
+"""Laws of noise that cost by the distance of centre over scale, L2 for normal noise and else L1."""
+_WHOLE = frozenset({"discrete-laplace", "discrete-gaussian"})
+_RULES: Mapping[str, Callable[[AdditivePlan, Distance], Spent]] = {
+    "laplace": _laplace,
+    "logistic": _logistic,
+    "normal": _normal,
+    "cauchy": _cauchy,
+    "discrete-laplace": _discrete_laplace,
+    "discrete-gaussian": _discrete_gaussian,
+    "exponential-norm": _exponential_norm,
+}
+
+
+def _why_nothing_is_hidden(noise: Noise) -> tuple[str, str]:
+    if noise.law in ("exponential", "geometric", "uniform"):
+        reason = "noise with an end tells which values cannot be, so that some outputs tell all"
+        return reason, "use Laplace or Gaussian noise"
+    if noise.law == "gumbel":
+        return (
+            "Gumbel noise is added to a value that is shown: its tail is too thin for any epsilon",
+            "show the place of the largest value alone, or use Laplace noise",
+        )
+    return f"no rule bounds what {noise.law} noise hides", "use Laplace or Gaussian noise"

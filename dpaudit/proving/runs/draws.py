@@ -1,0 +1,417 @@
+"""Draws of laws without location and scale: what a call asks for, and what it returns of a draw.
+
+A run on symbols and a run on plain numbers read a call alike, so that the draws of one are those of
+the other: `Asked` has a law, its parameters and a shape, and says what the caller is given for a
+draw, which is an array of numbers or the symbol of one.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from dpaudit.freezing import tracked
+from dpaudit.freezing.tracked import Call
+from dpaudit.proving.program import Shape
+from dpaudit.proving.symbols.labels import label_of
+from dpaudit.proving.symbols.symbol import Symbol, holds_symbol
+
+Array = NDArray[Any]
+Given = Mapping[str, Any]
+
+
+class NotFollowed(Exception):
+    """A draw of which no program is written.
+
+    Parameters
+    ----------
+    reason, cure
+        As of a `Refusal`.
+    """
+
+    def __init__(self, reason: str, cure: str = "") -> None:
+        self.reason, self.cure = reason, cure
+        super().__init__(reason)
+
+
+def _itself(draw: Any) -> Any:
+    return draw
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """One draw as a caller asks for it.
+
+    Parameters
+    ----------
+    law, parameters, shape, dtype
+        Of the node, as `dpaudit.proving.program` has them.
+    sample
+        Draws numbers of that law and shape; it is given the operands as well.
+    operands
+        What it depends on besides: numbers, or the symbols of such.
+    present
+        What the caller gets for the draw.
+    """
+
+    law: str
+    parameters: Mapping[str, Any]
+    shape: Shape
+    sample: Callable[..., Any]
+    operands: tuple[Any, ...] = ()
+    present: Callable[[Any], Any] = _itself
+    dtype: str = "int64"
+    is_weak: bool = False
+
+
+def read_call(call: Call, given: Given) -> Asked:
+    """Return what a call of a primitive asks for.
+
+    Raises
+    ------
+    NotFollowed
+        There is no law for it.
+    """
+    reader = _READERS.get(call.kind)
+    if reader is None or (call.kind == "sample" and call.name.startswith("numpy")):
+        raise NotFollowed(f"{call.name} draws from a law that no rule knows")
+    is_python = call.name.startswith(("random.", "secrets."))
+    is_scipy = call.name.startswith("scipy.")
+    arguments = Arguments(given, call.name, is_python=is_python, is_scipy=is_scipy)
+    asked: Asked = reader(arguments)
+    arguments.refuse_others()
+    return asked
+
+
+@dataclass(eq=False)
+class Arguments:
+    """What a primitive is called with, by names or positions, each of which is read once."""
+
+    given: Given
+    title: str
+    is_python: bool = False
+    is_scipy: bool = False
+    read: set[str] = field(default_factory=set)
+
+    def get(self, place: int | None, name: str, default: Any = None) -> Any:
+        """Return an argument by its place or its name."""
+        key = str(place)
+        if place is not None and key in self.given:
+            self.read.add(key)
+            return self.given[key]
+        self.read.add(name)
+        return self.given.get(name, default)
+
+    def number(self, place: int | None, name: str, default: Any = None) -> Any:
+        """Return a public number, or refuse one that records or noise decide."""
+        return self.public(self.get(place, name, default), name)
+
+    def public(self, value: Any, name: str) -> Any:
+        """Return what no record and no noise decides."""
+        if isinstance(value, Symbol):
+            return value.plain(f"records or noise decide {name} of {self.title}")[()]
+        if holds_symbol(value):
+            raise NotFollowed(f"records or noise decide {name} of {self.title}")
+        return tracked.plain(value)
+
+    def whole(self, place: int | None, name: str, default: Any = None) -> int:
+        """Return a public whole number."""
+        return operator.index(self.number(place, name, default))
+
+    def shape(self, place: int | None) -> Any:
+        """Return the shape that ``size`` says."""
+        size = self.get(place, "size")
+        if self.is_scipy and size is not None and np.ndim(size) == 0 and size == 1:
+            size = None
+        if size is None:
+            return ()
+        given = size if isinstance(size, tuple | list | np.ndarray) else (size,)
+        return tuple(one.length() if isinstance(one, Symbol) else int(one) for one in given)
+
+    def refuse_others(self) -> None:
+        """Refuse a call with arguments that nobody has read."""
+        others = [one for one in self.given if one not in self.read]
+        if others:
+            raise NotFollowed(f"{self.title} is given arguments that are not followed")
+
+
+# --- whole numbers ---------------------------------------------------------------------------
+
+
+def _of_range(low: int, high: int, shape: Any, *, is_python: bool) -> Asked:
+    """Return what asks for whole numbers from ``low`` to ``high``, without it."""
+    if not low < high:
+        raise NotFollowed("there is no whole number to be drawn")
+    if max(-low, high) > 2**62:
+        raise NotFollowed("whole numbers beyond 2**62 are drawn")
+
+    def sample(rng: Generator) -> Any:
+        return rng.integers(low, high, size=shape or None)
+
+    given = {"low": low, "high": high}
+    return Asked("integers", given, shape, sample, present=_as_of(is_python), is_weak=is_python)
+
+
+def _as_of(is_python: bool) -> Callable[[Any], Any]:
+    """Return what makes a number of Python's of a draw that is none of a symbol."""
+    if not is_python:
+        return _itself
+    return lambda draw: draw if isinstance(draw, Symbol) else draw.item()
+
+
+def _integers(given: Arguments) -> Asked:
+    if given.is_scipy:
+        low, high = given.whole(0, "low"), given.whole(1, "high")
+        given.number(2, "loc", 0)
+        return _of_range(low, high, given.shape(3), is_python=False)
+    low, high = given.whole(0, "low"), given.number(1, "high")
+    shape = given.shape(2)
+    dtype = np.dtype(given.get(3, "dtype", np.int64))
+    more = bool(given.number(4, "endpoint", default=False))
+    if dtype != np.int64 and dtype != np.dtype(int):
+        raise NotFollowed(f"{given.title} draws numbers of {dtype}", "leave dtype= away")
+    low, high = (0, low) if high is None else (low, operator.index(high))
+    return _of_range(low, high + more, shape, is_python=given.is_python)
+
+
+def _random_range(given: Arguments) -> Asked:
+    start, stop, step = given.whole(0, "start"), given.number(1, "stop"), given.whole(2, "step", 1)
+    if step != 1:
+        raise NotFollowed(f"{given.title} is given a step", "multiply what it draws")
+    low, high = (0, start) if stop is None else (start, operator.index(stop))
+    return _of_range(low, high, (), is_python=True)
+
+
+def _random_integer(given: Arguments) -> Asked:
+    if not given.is_python:
+        return _integers(given)
+    return _of_range(given.whole(0, "a"), given.whole(1, "b") + 1, (), is_python=True)
+
+
+def _below(given: Arguments) -> Asked:
+    return _of_range(0, given.whole(0, "exclusive_upper_bound"), (), is_python=True)
+
+
+def _bits(given: Arguments) -> Asked:
+    return _of_range(0, 1 << given.whole(0, "k"), (), is_python=True)
+
+
+def _probability(given: Arguments, value: Any, name: str = "p") -> tuple[Any, ...]:
+    """Return an operand where records or noise decide a probability, nothing elsewhere."""
+    if isinstance(value, Symbol) and not value.is_public:
+        return (value,)
+    if holds_symbol(value):
+        return (value[0].tracing.symbol_of(value),) if isinstance(value, list) else ()
+    return ()
+
+
+def _counted(law: str, count_place: int | None, count: int | None) -> Callable[..., Asked]:
+    """Return what reads a count of successes: of ``n`` tries, or of one."""
+
+    def read(given: Arguments) -> Asked:
+        tries = given.whole(count_place, "n") if count is None else count
+        place = 0 if count_place is None else count_place + 1
+        p = given.get(place, "p", 0.5 if given.is_python else None)
+        if given.is_scipy:
+            given.number(place + 1, "loc", 0)
+        shape = given.shape(place + 1)
+        operands = _probability(given, p)
+        known = {} if operands else {"p": _probabilities(given.public(p, "p"))}
+        of_one = {} if law == "bernoulli" else {"n": tries}
+        shape = shape or np.broadcast_shapes(*(one.dims for one in operands))
+
+        def sample(rng: Generator, *by: Any) -> Any:
+            return rng.binomial(tries, by[0] if by else known["p"], size=shape or None)
+
+        return Asked(
+            law, {**of_one, **known}, shape, sample, operands, _as_of(given.is_python),
+            is_weak=given.is_python,
+        )  # fmt: skip
+
+    return read
+
+
+def _probabilities(p: Any) -> Any:
+    found = np.asarray(p, dtype=float)
+    return float(found) if not found.ndim else found.tolist()
+
+
+def _geometric(given: Arguments) -> Asked:
+    p = _probabilities(given.number(0, "p"))
+    if given.is_scipy:
+        given.number(1, "loc", 0)
+    shape = given.shape(1)
+    return Asked("geometric", {"p": p}, shape, lambda rng: rng.geometric(p, size=shape or None))
+
+
+def _poisson(given: Arguments) -> Asked:
+    mean = _probabilities(given.number(0, "mu" if given.is_scipy else "lam", 1.0))
+    shape = given.shape(1)
+    return Asked(
+        "poisson", {"mean": mean}, shape, lambda rng: rng.poisson(mean, size=shape or None)
+    )
+
+
+def _discrete_laplace(given: Arguments) -> Asked:
+    rate = float(given.number(0, "a"))
+    given.number(1, "loc", 0)
+    shape = given.shape(2)
+
+    def sample(rng: Generator) -> Any:
+        p = -np.expm1(-rate)
+        return rng.geometric(p, size=shape or None) - rng.geometric(p, size=shape or None)
+
+    return Asked("discrete-laplace", {"rate": rate}, shape, sample)
+
+
+def _gamma(given: Arguments) -> Asked:
+    order, scale = float(given.number(0, "shape")), given.number(1, "scale", 1.0)
+    return _of_order(given, order, scale, 2)
+
+
+def _standard_gamma(given: Arguments) -> Asked:
+    return _of_order(given, float(given.number(0, "shape")), 1.0, 1)
+
+
+def _of_order(given: Arguments, order: float, scale: Any, place: int) -> Asked:
+    shape = given.shape(place)
+    return Asked(
+        "gamma", {"order": order}, shape, lambda rng: rng.standard_gamma(order, size=shape or None),
+        present=lambda draw: draw * scale, dtype="float64",
+    )  # fmt: skip
+
+
+# --- choices ---------------------------------------------------------------------------------
+
+
+def _choice(given: Arguments) -> Asked:
+    options = given.get(0, "seq" if given.is_python else "a")
+    count, present = _options(given, options)
+    if given.is_python:
+        asked = _of_range(0, count, (), is_python=True)
+        return Asked(asked.law, asked.parameters, (), asked.sample, present=present)
+    shape = given.shape(1)
+    again = bool(given.number(2, "replace", default=True))
+    p = given.get(3, "p")
+    given.number(None, "shuffle", default=True)
+    given.number(None, "axis", 0)
+    return _of_options(given, count, shape, p, present, again=again)
+
+
+def _choices(given: Arguments) -> Asked:
+    count, present = _options(given, given.get(0, "population"))
+    weights, shape = given.get(1, "weights"), (given.whole(None, "k", 1),)
+    if isinstance(weights, list) and holds_symbol(weights):
+        total = weights[0].tracing.symbol_of(weights)
+        weights = total / total.sum()
+    elif weights is not None:
+        weights = np.asarray(given.public(weights, "weights"), dtype=float)
+        weights = weights / weights.sum()
+    asked = _of_options(given, count, shape, weights, present, again=True)
+    one_by_one = lambda draw: [present(draw[n]) for n in range(shape[0])]  # noqa: E731
+    return Asked(asked.law, asked.parameters, shape, asked.sample, asked.operands, one_by_one)
+
+
+def _of_options(
+    given: Arguments,
+    count: int,
+    shape: Any,
+    p: Any,
+    present: Callable[[Any], Any],
+    *,
+    again: bool,
+) -> Asked:
+    operands = () if p is None else _probability(given, p)
+    known = None if p is None or operands else _probabilities(given.public(p, "p"))
+    if p is None and again:
+        asked = _of_range(0, count, shape, is_python=False)
+        return Asked(asked.law, asked.parameters, shape, asked.sample, present=present)
+    if not again and (operands or known is not None):
+        raise NotFollowed(f"{given.title} draws without replacement by probabilities")
+
+    def sample(rng: Generator, *by: Any) -> Any:
+        weights = by[0] if by else known
+        if weights is not None:
+            weights = np.asarray(weights) / np.sum(weights)
+        return rng.choice(count, size=shape or None, replace=again, p=weights)
+
+    parameters: dict[str, Any] = {"count": count, "replace": again}
+    if known is not None:
+        parameters["p"] = known
+    return Asked("choice", parameters, shape, sample, operands, present)
+
+
+def _options(given: Arguments, options: Any) -> tuple[int, Callable[[Any], Any]]:
+    """Return how many options there are, and what makes one of its number."""
+    if isinstance(options, int | np.integer):
+        return int(options), _itself
+    if isinstance(options, Symbol) and options.is_public:
+        options = options.plain("").copy()
+    if isinstance(options, Symbol) or holds_symbol(options):
+        raise NotFollowed(
+            f"{given.title} chooses among what records or noise decide", "choose a public position"
+        )
+    if not isinstance(options, Sequence | np.ndarray | range):
+        raise NotFollowed(f"{given.title} chooses from a {type(options).__name__}")
+    if isinstance(options, np.ndarray) and options.ndim != 1:
+        raise NotFollowed(f"{given.title} chooses rows of an array", "choose a public position")
+    return len(options), lambda draw: _option(options, draw)
+
+
+def _option(options: Any, draw: Any) -> Any:
+    """Return the option of a number: itself, or a symbol that stands for all."""
+    if not isinstance(draw, Symbol):
+        if np.ndim(draw):
+            return np.asarray(options)[np.asarray(draw)]
+        return options[int(draw)]
+    return label_of(draw, list(options))
+
+
+def _permutation(given: Arguments) -> Asked:
+    count = given.get(0, "x")
+    if not isinstance(count, int | np.integer):
+        raise NotFollowed(
+            f"{given.title} puts what it is given into another order",
+            "draw a permutation of positions",
+        )
+    size = int(count)
+    return Asked("permutation", {"count": size}, (size,), lambda rng: rng.permutation(size))
+
+
+def _in_place(given: Arguments) -> Asked:
+    raise NotFollowed(
+        f"{given.title} puts what it is given into another order",
+        "take entries at a permutation of positions: x[rng.permutation(n)]",
+    )
+
+
+_READERS: dict[str, Callable[[Arguments], Asked]] = {
+    "integers": _integers,
+    "randint": _random_integer,
+    "random_integers": _integers,
+    "randrange": _random_range,
+    "_randbelow": _below,
+    "getrandbits": _bits,
+    "binomial": _counted("binomial", 0, None),
+    "binomialvariate": _counted("binomial", 0, None),
+    "binom": _counted("binomial", 0, None),
+    "bernoulli": _counted("bernoulli", None, 1),
+    "geometric": _geometric,
+    "geom": _geometric,
+    "poisson": _poisson,
+    "dlaplace": _discrete_laplace,
+    "gamma": _gamma,
+    "standard_gamma": _standard_gamma,
+    "choice": _choice,
+    "choices": _choices,
+    "permutation": _permutation,
+    "permuted": _in_place,
+    "shuffle": _in_place,
+}
+"""What reads a call, by the kind that a primitive has when it is intercepted."""

@@ -1,0 +1,287 @@
+"""What a function does, read from runs on symbols and held against runs on plain data.
+
+The function runs once for each way in which noise may decide, on symbols in place of records and of
+draws. Whether it does the same to plain data is tried on 200 datasets, corners among them, with
+draws of their own: what it returns has to be what the path gives that these draws take, and each
+draw has to be the path's. So code that asks for a type, or keeps state between calls, is caught.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path as File
+from typing import Any
+
+import numpy as np
+
+from dpaudit.affine.messages import is_number
+from dpaudit.domains.domain import Domain
+from dpaudit.execution.threads import one_thread
+from dpaudit.freezing import patching, primitives, recorder
+from dpaudit.neighbours.tables import Relation
+from dpaudit.proving.program import Program
+from dpaudit.proving.refusals import NotProved
+from dpaudit.proving.runs.comparison import UNLIKE, Comparison, Output, Way, outline_symbols
+from dpaudit.proving.runs.domain_parts import Layout, layout_of, layout_of_universe
+from dpaudit.proving.runs.kept import changed_name, kept_state
+from dpaudit.proving.runs.noise import SymbolicState
+from dpaudit.proving.runs.paths import MOST_PATHS, PathTracing, explore
+from dpaudit.proving.runs.seeding import seeded_line
+from dpaudit.proving.runs.steps import Steps, followed
+from dpaudit.proving.symbols.constructors import own_constructors
+from dpaudit.proving.symbols.numpy_rules import NUMPY
+from dpaudit.proving.symbols.records import Data
+from dpaudit.proving.symbols.shadows import own_builtins
+from dpaudit.proving.trace import Path, Trace
+from dpaudit.proving.universe import Universe
+
+RUNS = 200
+_MOST_TWICE = 20_000  # operations
+_KEPT = "a call leaves {} as another one for the next call"
+_CURE_OF_KEPT = "return what is to be kept, and leave globals and attributes as they are"
+_ASKS = "it asks what an object is, which a symbol answers otherwise than an array"
+_CURE_OF_ASKING = "use isinstance"
+_GENERATORS = ("rng", "generator", "random_state")
+
+
+def read_trace(
+    function: Callable[..., Any],
+    given: Domain | Universe | Layout,
+    relation: Relation | str = "replace-record",
+    *,
+    records: int | None = None,
+    seed: int = 0,
+    runs: int = RUNS,
+    most_paths: int = MOST_PATHS,
+) -> Trace:
+    """Return what a function does on all datasets.
+
+    Parameters
+    ----------
+    function
+        Of a dataset and, if it asks for one, a `numpy.random.Generator`.
+    given, relation
+        What datasets may be, and which are neighbours; a `Universe` says both.
+    records
+        How many records datasets have, of a domain that allows several numbers of them.
+    seed
+        Of what is drawn for the comparison; no program depends on it.
+    runs
+        On plain data, with which it is compared; fewer where a path is long.
+    most_paths
+        How many ways noise may decide at most.
+
+    Raises
+    ------
+    NotProved
+        It does what no program says, or something else to plain data: the line, and what it is.
+
+    Examples
+    --------
+    >>> found = read_trace(lambda x, rng: x.sum() + rng.laplace(), Domain(bounds=(0, 1), records=3))
+    >>> [node.operation for node in found.paths[0].program.nodes]
+    ['data', 'sum', 'draw', 'add']
+    """
+    layout = _layout_of(given, relation, records)
+    data, tracing = Data(layout), PathTracing(NUMPY)
+    reader = _Reader(function, data, tracing, seed)
+    with one_thread(), patching.patched(function):
+        try:
+            ways = reader.read_ways(most_paths)
+        finally:
+            tracing.end()
+        grown = data.grown()
+        compared, reason = Comparison(ways, grown, reader.call).run(runs, seed)
+    if reason is not None:
+        raise NotProved.at(place_of(function), reason)
+    paths = tuple(Path(way.program, way.decisions) for way in ways)
+    skeletons = tuple(way.output.skeleton for way in ways)
+    return Trace(grown.universe, paths, compared, source_of(function), skeletons)
+
+
+def _layout_of(given: Any, relation: Relation | str, records: int | None) -> Layout:
+    if isinstance(given, Layout):
+        return given
+    if isinstance(given, Universe):
+        return layout_of_universe(given)
+    return layout_of(given, relation, records=records)
+
+
+@dataclass(eq=False)
+class _Reader:
+    """A function that is run on symbols.
+
+    Parameters
+    ----------
+    function, data, tracing
+        What is run, on what, and where it writes what it does.
+    seed
+        Of the run's state.
+    """
+
+    function: Callable[..., Any]
+    data: Data
+    tracing: PathTracing
+    seed: int
+
+    def __post_init__(self) -> None:
+        self.call = calling(self.function)
+
+    def read_ways(self, most: int) -> list[Way]:
+        """Return all paths; the first is run twice, as nothing may be kept between calls.
+
+        Not where it is long: then the plain runs, of which each comes after another, have to do.
+        """
+        function = self.function
+        with own_constructors(self.tracing, function), own_builtins(function), self._alone():
+            before = kept_state(self.function)
+            ways = [
+                Way(program, decisions, *found)
+                for program, decisions, found in explore(self.tracing, self._run, most)
+            ]
+            name = changed_name(before, kept_state(self.function))
+            if name is not None:
+                raise NotProved.at(place_of(self.function), _KEPT.format(name), _CURE_OF_KEPT)
+            if len(ways[0].program.nodes) > _MOST_TWICE:
+                return ways
+            self.tracing.start(ways[0].decisions)
+            self._run()
+        if not are_same(ways[0].program, self.tracing.program):
+            raise NotProved.at(place_of(self.function), UNLIKE)
+        return ways
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Refuse threads inside the block: nobody follows in which order they write."""
+        start = threading.Thread.start
+
+        def refuse(_: threading.Thread) -> None:
+            self.tracing.refuse("starts a thread, whose operations have no order")
+
+        threading.Thread.start = refuse  # type: ignore[assignment,method-assign]
+        try:
+            yield
+        finally:
+            threading.Thread.start = start  # type: ignore[method-assign]
+
+    def _run(self) -> tuple[Output, Steps]:
+        tracing, steps = self.tracing, Steps()
+        state = SymbolicState(tracing, self.seed, partial(seeded_line, self.function))
+
+        def called(_: None, rng: Any) -> Any:
+            return self.call(self.data.symbols(tracing), rng)
+
+        with followed(steps):
+            run = recorder.record(state, called, None, primitives.generator(recorder.GIVEN))
+        self._check(run, state)
+        if steps.asks:
+            raise NotProved.at(place_of(self.function), f"{_ASKS} ({steps.asks})", _CURE_OF_ASKING)
+        output = Output(tracing=tracing)
+        if run.raised is not None:
+            output.skeleton = ["raises", str(run.error), []]
+        else:
+            output.skeleton = outline_symbols(run.value, output, self._constant)
+        self._raise_refusal()
+        tracing.program.outputs = tuple(output.nodes)
+        return output, steps
+
+    def _check(self, run: recorder.Run, state: SymbolicState) -> None:
+        self._raise_refusal()
+        place = place_of(self.function)
+        if run.raised is not None and not self.tracing.outcomes:
+            raise NotProved.at(place, f"it raises {run.error}: {run.raised}") from run.raised
+        if run.elsewhere or run.copied:
+            raise NotProved.at(place, "another thread draws, or a generator is copied")
+        missing = [call for call in run.calls if call.index not in state.formed]
+        if missing:
+            raise NotProved.at(missing[0].place, f"a draw of {missing[0].name} is not followed")
+
+    def _raise_refusal(self) -> None:
+        if self.tracing.refusal is not None:
+            raise NotProved(self.tracing.refusal)
+
+    def _constant(self, value: Any) -> int:
+        if not is_number(value):
+            kind = type(value).__name__
+            reason = f"it returns a {kind}, which nobody looks into"
+            raise NotProved.at(
+                place_of(self.function), reason, "return arrays, numbers, lists or dictionaries"
+            )
+        return self.tracing.constant_node(np.asarray(value))
+
+
+def calling(function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    """Return a function of data and a generator, which it passes on if it is asked for one."""
+    names = _parameters_of(function)
+    asked = [one.name for one in names if one.name in _GENERATORS]
+    if asked:
+        return lambda data, rng: function(data, **dict.fromkeys(asked, rng))
+    needed = [
+        one
+        for one in names
+        if one.default is one.empty and one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+    ]
+    return function if len(needed) > 1 else lambda data, rng: function(data)
+
+
+def _parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Return the parameters of a function; of one that passes on what it is given, those."""
+    own = list(inspect.signature(function, follow_wrapped=False).parameters.values())
+    if any(one.kind is one.VAR_POSITIONAL for one in own):
+        return list(inspect.signature(function).parameters.values())
+    return own
+
+
+def place_of(function: Callable[..., Any]) -> str:
+    """Return the line at which a function begins."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    name = getattr(function, "__qualname__", type(function).__name__)
+    return (
+        name if code is None else f"{File(code.co_filename).name}:{code.co_firstlineno} in {name}"
+    )
+
+
+def source_of(function: Callable[..., Any]) -> str:
+    """Return the SHA-256 of the file that a function is in; nothing where there is none."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    try:
+        return hashlib.sha256(File(code.co_filename).read_bytes()).hexdigest() if code else ""
+    except OSError:
+        return ""
+
+
+def are_same(one: Program, other: Program) -> bool:
+    """Return whether two programs are the same, node by node."""
+    return (
+        len(one.nodes) == len(other.nodes)
+        and one.outputs == other.outputs
+        and all(map(_are_alike, one.nodes, other.nodes))
+    )
+
+
+def _are_alike(one: Any, other: Any) -> bool:
+    same = (one.operation, one.operands, one.shape, one.dtype, one.place) == (
+        other.operation,
+        other.operands,
+        other.shape,
+        other.dtype,
+        other.place,
+    )
+    return same and _are_same_parameters(one.parameters, other.parameters)
+
+
+def _are_same_parameters(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return one.keys() == other.keys() and all(
+        np.array_equal(value, other[name], equal_nan=True)
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f"
+        else np.array_equal(value, other[name])
+        if isinstance(value, np.ndarray)
+        else value == other[name]
+        for name, value in one.items()
+    )

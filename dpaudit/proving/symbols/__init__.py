@@ -1,0 +1,1 @@
+"""Symbols that stand for arrays, lists and tables of every dataset, and the program they write."""

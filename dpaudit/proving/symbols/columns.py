@@ -1,0 +1,346 @@
+"""A column of a table of pandas whose entries are symbols, all of them or those of some rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from dpaudit.proving.symbols.labels import Labels
+from dpaudit.proving.symbols.symbol import Symbol, Tracing
+
+_NAMED = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater"}
+_NAMED |= {"ge": "greater_equal", "add": "add", "sub": "subtract", "mul": "multiply"}
+_NAMED |= {"div": "divide", "truediv": "divide", "pow": "power", "mod": "remainder"}
+_ONE_FOR_ONE = "round exp log sqrt".split()
+MEANS_OF_SOME = "takes a mean of some records, whose number is not public"
+CURE_OF_MEANS = "add noise to the sum and to the number, and divide what was noisy"
+
+
+class Column(NDArrayOperatorsMixin):
+    """A column of a table.
+
+    Parameters
+    ----------
+    values
+        The entries of all rows.
+    mask
+        Which rows it has; None for all.
+    """
+
+    __array_priority__ = 4000.0
+    values_: Symbol | Labels
+    mask: Symbol | None
+
+    def __init__(self, values: Symbol | Labels, mask: Symbol | None = None) -> None:
+        self.__dict__.update(values_=values, mask=mask)
+
+    # --- what it is made of ------------------------------------------------------------------
+
+    @property
+    def tracing(self) -> Tracing:
+        """The run."""
+        return self.values_.tracing
+
+    def refuse(self, reason: str, cure: str = "") -> NoReturn:
+        """Refuse, for good."""
+        self.tracing.refuse(reason, cure)
+
+    def numbers(self) -> Symbol:
+        """Return the entries of all rows as numbers."""
+        if isinstance(self.values_, Labels):
+            self.refuse("computes with texts of records", "compare them with public texts")
+        return self.values_
+
+    def as_symbol(self) -> Symbol:
+        """Return the entries, where it has all rows."""
+        if self.mask is not None:
+            self.refuse("takes some rows for an array, whose number is not public", "sum over them")
+        return self.numbers()
+
+    as_output = as_symbol
+
+    @staticmethod
+    def plain_sample() -> Any:
+        """Return a plain column."""
+        import pandas
+
+        return pandas.Series([0.0])
+
+    def _like(self, values: Any) -> Column:
+        return Column(values, self.mask)
+
+    def numbers_or(self, otherwise: Any) -> Symbol:
+        """Return the numbers of its rows, and another number in all others."""
+        numbers = self.numbers()
+        if self.mask is None:
+            return numbers
+        found: Any = np.where(self.mask, numbers, otherwise)
+        return found  # type: ignore[no-any-return]
+
+    # --- operations --------------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if method != "__call__" or options:
+            self.refuse(f"numpy.{ufunc.__name__} of a column is given more than numbers")
+        if ufunc in (np.equal, np.not_equal) and any(map(_holds_labels, inputs)):
+            return self._compare_labels(ufunc, inputs)
+        given = [self._operand(one) for one in inputs]
+        return self._like(ufunc(*given))
+
+    def _operand(self, value: Any) -> Any:
+        if not isinstance(value, Column):
+            if np.ndim(value) if not isinstance(value, Symbol) else value.dims:
+                self._require_all_rows()
+            return value
+        if not are_same_rows(value.mask, self.mask):
+            self.refuse("puts columns of different rows together")
+        return value.numbers()
+
+    def _require_all_rows(self) -> None:
+        if self.mask is not None:
+            self.refuse("puts an array beside a column of some rows")
+
+    def _compare_labels(self, ufunc: Any, inputs: Sequence[Any]) -> Column:
+        one, other = (each.values_ if isinstance(each, Column) else each for each in inputs)
+        labels, value = (one, other) if isinstance(one, Labels) else (other, one)
+        equal = labels.equals(value)
+        return self._like(equal if ufunc is np.equal else np.logical_not(equal))
+
+    def __array_function__(self, function: Any, types: Any, args: Any, named: Any) -> Any:
+        given = [one.as_symbol() if isinstance(one, Column) else one for one in args]
+        options = {
+            name: one.as_symbol() if isinstance(one, Column) else one for name, one in named.items()
+        }
+        return function(*given, **options)
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, Column):
+            return Column(self.values_, joined(self.mask, key))
+        self.refuse("takes an entry of a column by its place or name")
+
+    def __iter__(self) -> Iterator[Any]:
+        if isinstance(self.values_, Labels):
+            return iter(self.values_)
+        return iter(self.as_symbol().tolist())
+
+    def __len__(self) -> int:
+        return len(self.as_symbol())
+
+    def __bool__(self) -> bool:
+        raise ValueError("the truth value of a column is ambiguous")
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        self.refuse("a column is taken for an array of plain numbers", "use .to_numpy()")
+
+    def __deepcopy__(self, memo: Any) -> Column:
+        return self
+
+    def __hash__(self) -> int:
+        raise TypeError("unhashable type: 'Series'")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.refuse(f"sets .{name} of a column")
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.refuse("writes into a column", "use .where, .clip or a new column")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if (found := METHODS.get(name)) is not None:
+            return partial(found, self)
+        if name in _NAMED:
+            return partial(getattr(np, _NAMED[name]), self)
+        self.refuse(f"asks for .{name} of a column, which no rule follows")
+
+    # --- what is no method ---------------------------------------------------------------------
+
+    @property
+    def values(self) -> Symbol:
+        """The entries, as an array."""
+        return self.as_symbol()
+
+    @property
+    def loc(self) -> Column:
+        """Itself, to be indexed by a condition."""
+        return self
+
+    @property
+    def size(self) -> Any:
+        """How many rows it has."""
+        return self.row_count()
+
+    @property
+    def shape(self) -> Any:
+        """How many rows it has, as a tuple."""
+        return (self.row_count(),)
+
+    @property
+    def ndim(self) -> int:
+        """One axis."""
+        return 1
+
+    def row_count(self) -> Any:
+        """Return how many rows it has: a symbol, where that is not public."""
+        codes = self.values_.codes if isinstance(self.values_, Labels) else self.values_
+        return count_rows(codes, self.mask)
+
+
+def count_rows(values: Symbol, mask: Symbol | None) -> Any:
+    """Return how many rows there are, all or those of a mask."""
+    return values.shape[0] if mask is None else np.sum(mask)
+
+
+def are_same_rows(one: Symbol | None, other: Symbol | None) -> bool:
+    """Return whether two masks are one."""
+    if one is None or other is None:
+        return one is other
+    return one.index == other.index
+
+
+def joined(mask: Symbol | None, condition: Column) -> Symbol:
+    """Return which rows are left of those of a mask by a condition on them, or on all."""
+    if not are_same_rows(condition.mask, mask) and condition.mask is not None:
+        condition.refuse("takes rows by a condition on other rows")
+    wanted = condition.numbers()
+    if wanted.dtype.kind != "b":
+        condition.refuse("takes rows by numbers", "use a comparison")
+    if mask is None:
+        return wanted
+    found: Any = np.logical_and(mask, wanted)
+    return found  # type: ignore[no-any-return]
+
+
+def _holds_labels(value: Any) -> bool:
+    return isinstance(value, Column) and isinstance(value.values_, Labels)
+
+
+# --- methods ---------------------------------------------------------------------------------
+
+
+def _sum(column: Column, *, numeric_only: bool = False, skipna: bool = True) -> Any:
+    return np.sum(column.numbers_or(0))
+
+
+def _count(column: Column) -> Any:
+    return column.row_count()
+
+
+def _of_all(function: Callable[..., Any], **usual: Any) -> Callable[..., Any]:
+    """Return a method that only a column of all rows has."""
+
+    def apply(column: Column, *given: Any, **named: Any) -> Any:
+        if column.mask is not None:
+            column.refuse(MEANS_OF_SOME, CURE_OF_MEANS)
+        return function(column.numbers(), *given, **{**usual, **named})
+
+    return apply
+
+
+def _clip(column: Column, lower: Any = None, upper: Any = None) -> Column:
+    return column._like(np.clip(column.numbers(), lower, upper))
+
+
+def _between(column: Column, left: Any, right: Any, inclusive: str = "both") -> Column:
+    values = column.numbers()
+    low = values >= left if inclusive in ("both", "left") else values > left
+    high = values <= right if inclusive in ("both", "right") else values < right
+    return column._like(np.logical_and(low, high))
+
+
+def _isin(column: Column, values: Any) -> Column:
+    if isinstance(column.values_, Labels):
+        return column._like(column.values_.is_among(values))
+    numbers, found = column.numbers(), None
+    for one in values:
+        same = numbers == one
+        found = same if found is None else np.logical_or(found, same)
+    return column._like(np.not_equal(numbers, numbers) if found is None else found)
+
+
+def _map(column: Column, mapping: Any, na_action: Any = None) -> Column:
+    if not isinstance(mapping, Mapping):
+        column.refuse(
+            "maps a column by a function", "give a dictionary, or compute with the column"
+        )
+    if isinstance(column.values_, Labels):
+        return column._like(column.values_.numbers_by(mapping))
+    column.refuse("maps numbers by a dictionary", "use numpy.where")
+
+
+def _astype(column: Column, dtype: Any) -> Column:
+    return column._like(column.numbers().astype(np.dtype(dtype)))
+
+
+def _fill(column: Column, value: Any = None) -> Column:
+    return column  # nothing is missing
+
+
+def _to_numpy(column: Column, dtype: Any = None) -> Symbol:
+    found = column.as_symbol()
+    return found.copy() if dtype is None else found.astype(dtype)  # type: ignore[no-any-return]
+
+
+def _tolist(column: Column) -> Any:
+    return list(column)
+
+
+def _where(column: Column, condition: Any, other: Any) -> Column:
+    wanted = column._operand(condition)
+    return column._like(np.where(wanted, column.numbers(), column._operand(other)))
+
+
+def _mask(column: Column, condition: Any, other: Any) -> Column:
+    wanted = column._operand(condition)
+    return column._like(np.where(wanted, column._operand(other), column.numbers()))
+
+
+def _absolute(column: Column) -> Column:
+    return column._like(np.absolute(column.numbers()))
+
+
+def _round(column: Column, decimals: int = 0) -> Column:
+    return column._like(np.round(column.numbers(), decimals))
+
+
+def _any(column: Column) -> Any:
+    return np.any(column.numbers_or(False))
+
+
+def _all(column: Column) -> Any:
+    return np.all(column.numbers_or(True))
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "sum": _sum,
+    "count": _count,
+    "mean": _of_all(np.mean),
+    "median": _of_all(np.median),
+    "std": _of_all(np.std, ddof=1),
+    "var": _of_all(np.var, ddof=1),
+    "min": _of_all(np.min),
+    "max": _of_all(np.max),
+    "quantile": _of_all(np.quantile),
+    "clip": _clip,
+    "between": _between,
+    "isin": _isin,
+    "map": _map,
+    "astype": _astype,
+    "fillna": _fill,
+    "dropna": _fill,
+    "to_numpy": _to_numpy,
+    "to_list": _tolist,
+    "tolist": _tolist,
+    "where": _where,
+    "mask": _mask,
+    "abs": _absolute,
+    "round": _round,
+    "any": _any,
+    "all": _all,
+    "copy": _fill,
+}
+"""Methods of a column; others are added where they are written."""

@@ -1,0 +1,462 @@
+"""What universal functions of numpy do to symbols: operations of the core language.
+
+The type of a result is the one that numpy's own loops have for the types of the operands, so that
+numbers that wrap around are seen by whoever reads the program.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from dpaudit.proving.program import Shape
+from dpaudit.proving.symbols import special, structure
+from dpaudit.proving.symbols.opaque import call_opaquely, can_call
+from dpaudit.proving.symbols.symbol import Symbol, Tracing, holds_symbol
+
+
+def operate(tracing: Tracing, ufunc: Any, method: str, given: Any, options: Any) -> Any:
+    """Return what a universal function, by its method, makes of symbols and arrays."""
+    options = {key: value for key, value in options.items() if value is not None or key == "axis"}
+    into = options.pop("out", None)
+    into = into[0] if isinstance(into, tuple) and len(into) == 1 else into
+    if into is not None and not isinstance(into, Symbol):
+        tracing.refuse(
+            "what records or noise decide is written into an array of plain numbers",
+            "make that array inside the function with numpy.zeros",
+        )
+    where = options.pop("where", True)
+    if method != "__call__":
+        return _by_method(tracing, ufunc, method, given, {**options, "where": where}, into)
+    found = apply(tracing, ufunc, given, options)
+    if into is None:
+        if where is not True:
+            tracing.refuse(f"numpy.{ufunc.__name__} is given where= and no out=", "use numpy.where")
+        return found
+    return write_result(tracing, into, found, where)
+
+
+def write_result(tracing: Tracing, into: Symbol, found: Any, where: Any = True) -> Symbol:
+    """Write a result into an array, as ``out=`` does; a number is not changed in place."""
+    if not into.is_array:
+        return tracing.symbol_of(found)
+    result = tracing.symbol_of(found)
+    if not np.can_cast(result.dtype, into.dtype, "same_kind"):
+        raise TypeError(f"Cannot cast ufunc output from {result.dtype} to {into.dtype}")
+    if where is not True:
+        result = tracing.symbol_of(np.where(where, result, into))
+    into[...] = result
+    return into
+
+
+def apply(tracing: Tracing, ufunc: Any, given: Sequence[Any], options: Any = None) -> Any:
+    """Return what a universal function makes of symbols and numbers."""
+    if ufunc is np.multiply and any(isinstance(one, list | tuple) for one in given):
+        if not all(isinstance(one, list | tuple) or shape_of(one) for one in given):
+            tracing.refuse("records or noise decide how often a list is repeated")
+    given = [tracing.symbol_of(one) if isinstance(one, list) else one for one in given]
+    if all(one.is_public for one in given if isinstance(one, Symbol)):
+        return _of_public(tracing, ufunc, given, options or {})
+    if ufunc is np.matmul:
+        return tracing.rules.call(tracing, np.matmul, tuple(given), options or {})
+    rule = _RULES.get(ufunc)
+    if rule is None and (made := special.rule_of(ufunc)) is not None:
+        rule = _composed(made)
+    if rule is None and not options and can_call(ufunc, given):
+        return call_opaquely(tracing, ufunc, given, {})
+    if rule is None or (options and options.keys() - {"dtype", "casting"}):
+        tracing.refuse(f"numpy.{ufunc.__name__} of what records or noise decide is not followed")
+    dtype = (options or {}).get("dtype")
+    operands = [_operand(tracing, one) for one in given]
+    return rule(tracing, operands, None if dtype is None else np.dtype(dtype))
+
+
+def _of_public(tracing: Tracing, ufunc: Any, given: Sequence[Any], options: Any) -> Any:
+    """Return what numpy makes of public numbers, as symbols that can be written into."""
+    plain = [
+        one.value
+        if isinstance(one, Symbol) and one.is_array
+        else one.plain("")[()]
+        if isinstance(one, Symbol)
+        else one
+        for one in given
+    ]
+    found = ufunc(*plain, **options)
+    return wrapped(tracing, found)
+
+
+def wrapped(tracing: Tracing, found: Any) -> Any:
+    """Return arrays that numpy made as symbols, and anything else as it is."""
+    if isinstance(found, tuple):
+        return tuple(wrapped(tracing, one) for one in found)
+    if isinstance(found, np.ndarray) and found.dtype.kind in "biuf":
+        return tracing.public(found if found.base is None else found.copy(), is_array=True)
+    return found
+
+
+def _operand(tracing: Tracing, value: Any) -> Symbol | bool | int | float:
+    """Return a number of Python's as it is, and anything else as a symbol."""
+    if isinstance(value, Symbol) or type(value) in (bool, int, float):
+        return value  # type: ignore[no-any-return]
+    return tracing.symbol_of(value)
+
+
+# --- types and shapes ------------------------------------------------------------------------
+
+
+def type_of(value: Any) -> Any:
+    """Return what numpy knows of an operand's type."""
+    if isinstance(value, Symbol):
+        return _WEAK.get(value.dtype.kind, value.dtype) if value.is_weak else value.dtype
+    return value.dtype if hasattr(value, "dtype") else type(value)
+
+
+_WEAK: dict[str, Any] = {"f": float, "i": int, "b": bool}
+
+
+@lru_cache(maxsize=4096)
+def resolve(ufunc: Any, types: tuple[Any, ...], dtype: Any = None) -> tuple[np.dtype[Any], ...]:
+    """Return the types of operands and results of numpy's loop."""
+    known = tuple(np.dtype(bool) if one is bool else one for one in types)
+    if all(one in (int, float) for one in known):
+        known = tuple(np.dtype(one) for one in known)
+    given = (*known, *[None] * ufunc.nout)
+    if dtype is None:
+        return tuple(ufunc.resolve_dtypes(given))
+    signature = (*[None] * ufunc.nin, dtype)
+    return tuple(ufunc.resolve_dtypes(given, signature=signature))
+
+
+def broadcast(tracing: Tracing, shapes: Sequence[Shape]) -> Shape:
+    """Return the shape of an operation on operands; the number of records meets itself or 1."""
+    if len(shapes) == 2 and (shapes[0] == shapes[1] or not shapes[1]):
+        return shapes[0]
+    if not any(None in one for one in shapes):
+        return np.broadcast_shapes(*shapes)  # type: ignore[arg-type]
+    axes = max(map(len, shapes))
+    found = list[int | None]()
+    for axis in range(-axes, 0):
+        lengths = {one[axis] for one in shapes if len(one) >= -axis} - {1}
+        if None in lengths and len(lengths) > 1:
+            tracing.refuse(
+                "an array of a fixed length meets one of all records, where neighbours differ in "
+                "how many there are"
+            )
+        if len(lengths) > 1:
+            raise ValueError("operands could not be broadcast together")
+        found.append(lengths.pop() if lengths else 1)
+    if found.count(None) > 1:
+        tracing.refuse("pairs of records are formed, where neighbours differ in how many there are")
+    return tuple(found)
+
+
+def node_of(tracing: Tracing, operand: Any, dtype: np.dtype[Any]) -> int:
+    """Return the node of an operand; a number of Python's is of the type of numpy's loop."""
+    if isinstance(operand, Symbol):
+        return operand.index
+    if isinstance(operand, int) and dtype.kind in "iu" and not _fits(operand, dtype):
+        raise OverflowError(f"Python integer {operand} out of bounds for {dtype}")
+    return tracing.constant_node(np.asarray(operand, dtype=dtype))
+
+
+def _fits(number: int, dtype: np.dtype[Any]) -> bool:
+    ends = np.iinfo(dtype)
+    return int(ends.min) <= number <= int(ends.max)
+
+
+def shape_of(operand: Any) -> Shape:
+    """Return the shape of a symbol or a number."""
+    return operand.dims if isinstance(operand, Symbol) else ()
+
+
+def is_weak(operand: Any) -> bool:
+    """Return whether an operand is a number of Python's."""
+    return operand.is_weak if isinstance(operand, Symbol) else type(operand) in (bool, int, float)
+
+
+# --- rules -----------------------------------------------------------------------------------
+
+Rule = Callable[[Tracing, list[Any], Any], Any]
+
+
+def emit(
+    tracing: Tracing,
+    operation: str,
+    operands: Sequence[Any],
+    types: Sequence[np.dtype[Any]],
+    result: np.dtype[Any],
+) -> Symbol:
+    """Write an operation on entries one by one."""
+    nodes = [node_of(tracing, one, kind) for one, kind in zip(operands, types, strict=True)]
+    shape = broadcast(tracing, [shape_of(one) for one in operands])
+    node = tracing.node(operation, nodes, shape, result, {})
+    weak = not shape and all(map(is_weak, operands))
+    return Symbol.of_node(
+        tracing, node, result, is_weak=weak, is_ordered=all(map(_is_ordered, operands))
+    )
+
+
+def _is_ordered(operand: Any) -> bool:
+    """Return whether an operand lies row after row, as far as that is known."""
+    return not isinstance(operand, Symbol) or structure.is_ordered(operand)
+
+
+def _direct(operation: str, ufunc: Any, *, is_swapped: bool = False) -> Rule:
+    def rule(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
+        loop = resolve(ufunc, tuple(map(type_of, operands)), dtype)
+        types = loop[: ufunc.nin]
+        given, kinds = (operands[::-1], types[::-1]) if is_swapped else (operands, types)
+        return emit(tracing, operation, given, kinds, loop[-1])
+
+    return rule
+
+
+def _arithmetic(operation: str, ufunc: Any, of_truth: str) -> Rule:
+    """Return a rule by which truth values are combined, and numbers computed with."""
+    of_numbers = _direct(operation, ufunc)
+
+    def rule(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
+        if resolve(ufunc, tuple(map(type_of, operands)), dtype)[-1].kind != "b":
+            return of_numbers(tracing, operands, dtype)
+        return _logical(of_truth, getattr(np, of_truth))(tracing, operands, None)
+
+    return rule
+
+
+def _multiply(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
+    """Return a product; that of a value with itself is a square, of which more is known."""
+    one, other = operands
+    if isinstance(one, Symbol) and isinstance(other, Symbol) and one.dtype.kind != "b":
+        if one.index == other.index and dtype is None:
+            return square(tracing, one)
+    return _PRODUCT(tracing, operands, dtype)
+
+
+def square(tracing: Tracing, symbol: Symbol) -> Symbol:
+    """Write the squares of entries."""
+    two = symbol.dtype.type(2)
+    return emit(tracing, "power", [symbol, tracing.constant(two)], [symbol.dtype] * 2, symbol.dtype)
+
+
+def _power(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
+    """Return a power; numpy has none of whole numbers by those below 0."""
+    loop = resolve(np.power, tuple(map(type_of, operands)), dtype)
+    if loop[-1].kind in "iu":
+        exponent = operands[1].value if isinstance(operands[1], Symbol) else operands[1]
+        if exponent is None:
+            tracing.refuse("records or noise decide a whole power of whole numbers")
+        if np.any(np.less(exponent, 0)):
+            raise ValueError("Integers to negative integer powers are not allowed.")
+    return _direct("power", np.power)(tracing, operands, dtype)
+
+
+def _logical(operation: str, ufunc: Any) -> Rule:
+    def rule(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
+        truth = [truth_of(tracing, one) for one in operands]
+        return emit(tracing, operation, truth, [_BOOL] * len(truth), _BOOL)
+
+    return rule
+
+
+def truth_of(tracing: Tracing, value: Any) -> Any:
+    """Return which entries are not 0."""
+    if not isinstance(value, Symbol):
+        return bool(value)
+    return value if value.dtype.kind == "b" else structure.converted(value, _BOOL)
+
+
+def _bitwise(ufunc: Any, of_truth: str) -> Rule:
+    logical = _logical(of_truth, getattr(np, of_truth))
+
+    def rule(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
+        if resolve(ufunc, tuple(map(type_of, operands)), dtype)[-1].kind != "b":
+            tracing.refuse(f"numpy.{ufunc.__name__} takes the bits of numbers")
+        return logical(tracing, operands, None)
+
+    return rule
+
+
+def _composed(build: Callable[..., Any]) -> Rule:
+    """Return a rule that is written with numpy's own operators, for doubles."""
+
+    def rule(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
+        symbols = [one if isinstance(one, Symbol) else tracing.constant(one) for one in operands]
+        return build(*map(_as_double, symbols))
+
+    return rule
+
+
+def _as_double(symbol: Symbol) -> Symbol:
+    if symbol.dtype.kind == "f":
+        return symbol
+    return structure.converted(symbol, np.dtype(np.float64))
+
+
+def _floor_divide(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
+    loop = resolve(np.floor_divide, tuple(map(type_of, operands)), dtype)
+    if loop[-1].kind not in "iuf":
+        tracing.refuse("numpy.floor_divide of truth values is not followed")
+    quotient = _direct("divide", np.true_divide)(tracing, operands, None)
+    node = tracing.node("floor", (quotient.index,), quotient.dims, loop[-1], {})
+    return Symbol.of_node(tracing, node, loop[-1], is_weak=quotient.is_weak)
+
+
+def _divmod(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
+    return (
+        apply(tracing, np.floor_divide, operands),
+        apply(tracing, np.remainder, operands),
+    )
+
+
+def _itself(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
+    return structure.copied(operands[0])
+
+
+def _square(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
+    kind = resolve(np.square, (type_of(operands[0]),), dtype)[-1]
+    return square(tracing, structure.converted(operands[0], kind))
+
+
+def _reciprocal(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
+    if operands[0].dtype.kind != "f":
+        tracing.refuse("numpy.reciprocal of whole numbers is 0")
+    return apply(tracing, np.true_divide, [1.0, operands[0]])
+
+
+def _differs_from_itself(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
+    """Return that a number is none, or infinite: never, unless a rule refuses the number."""
+    one = operands[0]
+    return emit(tracing, "not_equal", [one, one], [one.dtype] * 2, _BOOL)
+
+
+def _equals_itself(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
+    one = operands[0]
+    return emit(tracing, "equal", [one, one], [one.dtype] * 2, _BOOL)
+
+
+def _hypot(one: Any, other: Any) -> Any:
+    return np.sqrt(one**2 + other**2)
+
+
+def _logaddexp(one: Any, other: Any) -> Any:
+    return np.maximum(one, other) + np.log1p(np.exp(-np.abs(one - other)))
+
+
+def _copysign(one: Any, other: Any) -> Any:
+    return np.where(other < 0, -np.abs(one), np.abs(one))
+
+
+def _heaviside(one: Any, other: Any) -> Any:
+    return np.where(one < 0, 0.0, np.where(one > 0, 1.0, other))
+
+
+def _fmod(one: Any, other: Any) -> Any:
+    return one - other * np.trunc(one / other)
+
+
+_BOOL = np.dtype(np.bool_)
+_PRODUCT = _arithmetic("multiply", np.multiply, "logical_and")
+_SAME = (
+    "minimum maximum remainder less less_equal equal not_equal negative sqrt exp expm1 log log1p "
+    "sin cos tan arctan tanh sign floor ceil rint trunc absolute subtract"
+).split()
+_RULES: dict[Any, Rule] = {
+    **{getattr(np, name): _direct(name, getattr(np, name)) for name in _SAME},
+    np.add: _arithmetic("add", np.add, "logical_or"),
+    np.multiply: _multiply,
+    np.power: _power,
+    np.true_divide: _direct("divide", np.true_divide),
+    np.float_power: _direct("power", np.float_power),
+    np.fmin: _direct("minimum", np.fmin),
+    np.fmax: _direct("maximum", np.fmax),
+    np.fabs: _direct("absolute", np.fabs),
+    np.greater: _direct("less", np.greater, is_swapped=True),
+    np.greater_equal: _direct("less_equal", np.greater_equal, is_swapped=True),
+    **{
+        getattr(np, name): _logical(name, getattr(np, name))
+        for name in ("logical_and", "logical_or", "logical_xor", "logical_not")
+    },
+    np.bitwise_and: _bitwise(np.bitwise_and, "logical_and"),
+    np.bitwise_or: _bitwise(np.bitwise_or, "logical_or"),
+    np.bitwise_xor: _bitwise(np.bitwise_xor, "logical_xor"),
+    np.invert: _bitwise(np.invert, "logical_not"),
+    np.floor_divide: _floor_divide,
+    np.divmod: _divmod,
+    np.positive: _itself,
+    np.conjugate: _itself,
+    np.square: _square,
+    np.reciprocal: _reciprocal,
+    np.isnan: _differs_from_itself,
+    np.isinf: _differs_from_itself,
+    np.isfinite: _equals_itself,
+    np.hypot: _composed(_hypot),
+    np.logaddexp: _composed(_logaddexp),
+    np.copysign: _composed(_copysign),
+    np.heaviside: _composed(_heaviside),
+    np.fmod: _composed(_fmod),
+    np.exp2: _composed(lambda one: np.power(2.0, one)),
+    np.log2: _composed(lambda one: np.log(one) / math.log(2.0)),
+    np.log10: _composed(lambda one: np.log(one) / math.log(10.0)),
+    np.deg2rad: _composed(lambda one: one * (math.pi / 180.0)),
+    np.radians: _composed(lambda one: one * (math.pi / 180.0)),
+    np.rad2deg: _composed(lambda one: one * (180.0 / math.pi)),
+    np.degrees: _composed(lambda one: one * (180.0 / math.pi)),
+}
+
+
+# --- methods of universal functions ----------------------------------------------------------
+
+
+def _by_method(
+    tracing: Tracing, ufunc: Any, method: str, given: Any, options: Any, into: Any
+) -> Any:
+    if options["where"] is True:
+        del options["where"]
+    if method == "at":
+        return _at(tracing, ufunc, *given)
+    function = _METHODS.get((ufunc, method))
+    if function is None or (method == "outer" and options):
+        tracing.refuse(f"numpy.{ufunc.__name__}.{method} is not followed")
+    if method == "outer":
+        one, other = (tracing.symbol_of(each) for each in given)
+        spread = structure.reshaped(one, one.dims + (1,) * other.ndim)
+        found = apply(tracing, ufunc, [spread, other])
+    else:
+        if len(given) > 1:
+            options.update(zip(("axis", "dtype"), given[1:], strict=False))
+        found = tracing.rules.call(tracing, function, given[:1], {"axis": 0, **options})
+    return found if into is None else write_result(tracing, into, found)
+
+
+def _at(tracing: Tracing, ufunc: Any, target: Any, key: Any, *value: Any) -> None:
+    """Add to entries one after another, so that one that is named twice is changed twice."""
+    if (
+        not isinstance(target, Symbol)
+        or ufunc not in (np.add, np.subtract)
+        or (holds_symbol(key) and not key.is_public)
+    ):
+        tracing.refuse(f"numpy.{ufunc.__name__}.at is not followed", "use numpy.bincount")
+    at = np.arange(math.prod(one or 0 for one in target.dims)).reshape(
+        tuple(one or 0 for one in target.dims)
+    )[structure.plain_key(key)]
+    if None in target.dims or len(np.unique(at)) != at.size:
+        tracing.refuse(f"numpy.{ufunc.__name__}.at names an entry twice", "use numpy.bincount")
+    target[key] = apply(tracing, ufunc, [target[key], *value])
+
+
+_METHODS: dict[Any, Any] = {
+    (np.add, "reduce"): np.sum,
+    (np.add, "accumulate"): np.cumsum,
+    (np.multiply, "reduce"): np.prod,
+    (np.minimum, "reduce"): np.min,
+    (np.maximum, "reduce"): np.max,
+    (np.logical_or, "reduce"): np.any,
+    (np.logical_and, "reduce"): np.all,
+    **{(one, "outer"): one for one in (np.add, np.subtract, np.multiply, np.true_divide)},
+    **{(one, "outer"): one for one in (np.less, np.less_equal, np.greater, np.greater_equal)},
+    **{(one, "outer"): one for one in (np.equal, np.minimum, np.maximum)},
+}
