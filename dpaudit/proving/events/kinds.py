@@ -1,8 +1,8 @@
 """What each value of a program depends on, and where noise hides records.
 
-A program is read once, in order. Noise travels (`dpaudit.proving.events.forms`) until it is added to what
-depends on records; the sum is a release as soon as somebody looks at it, that is, as soon as an
-operation uses it that noise does not travel through, or two operations do. From then on it is
+A program is read once, in order. Noise travels (`dpaudit.proving.events.forms`) until it is added
+to what depends on records; the sum is a release as soon as somebody looks at it, that is, as soon
+as an operation uses it that noise does not travel through, or two operations do. From then on it is
 public: a function of it tells nothing that it does not tell.
 
 **Theorem.** Let every atom of noise be used by one release at most, or be looked at and then be

@@ -14,8 +14,8 @@ Where D is affine in R_1, it is largest where R_1 is as small or as large as the
 
 *Proof.* The others are the same on both sides. R_1 - a R_2 is a sum of n - 1 values of m_1 - a m_2.
 An affine function on an interval is largest at one of its ends. ∎ D is bounded by
-`dpaudit.proving.distances.refinements.ranges`; a is the slope of the chord of (m_2, m_1) over a cell, with
-which sum x^2 / (1 + sum x) has R_1 <= R_2 on [0, 1], as x^2 <= x there.
+`dpaudit.proving.distances.refinements.ranges`; a is the slope of the chord of (m_2, m_1) over a
+cell, with which sum x^2 / (1 + sum x) has R_1 <= R_2 on [0, 1], as x^2 <= x there.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from dpaudit.proving.universe import Universe
 
 
 class Knowledge(Protocol):
-    """What is known of a program's values, as `dpaudit.proving.distances.analysis.Analysis` finds it.
+    """What is known of the values of a program: `dpaudit.proving.distances.analysis.Analysis`.
 
     Attributes
     ----------
