@@ -41,7 +41,7 @@ def prove(
     claim: Guarantee | None = None,
     form: str | None = None,
     seed: int = 0,
-    certified: bool = True,
+    certified: bool = False,
 ) -> CodeProof:
     """Prove from its code that a function keeps a claim, for all neighbours of a domain.
 
@@ -67,7 +67,7 @@ def prove(
     seed
         Of the plain runs; no bound depends on it.
     certified
-        Whether a certificate is made, which may take longer than the proof.
+        Whether a certificate is made for `CodeProof.save`, which may take longer than the proof.
 
     Returns
     -------
