@@ -23,7 +23,7 @@ from dpaudit.proving.certificate import certify
 from dpaudit.proving.events.bound import Bound, bound_trace
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.report import CodeProof, Numbers, delta_of, lines_of
-from dpaudit.proving.runs.reading import read_trace
+from dpaudit.proving.runs.reading import RUNS, read_trace
 from dpaudit.proving.trace import Trace
 
 Function = Callable[..., Any]
@@ -112,8 +112,8 @@ class Question:
         The datasets, and which of them are neighbours.
     claim, delta
         What is claimed, and the delta at which epsilon is shown.
-    seed
-        Of the plain runs.
+    seed, runs
+        Of the plain runs, and how many there are.
     certified
         Whether a certificate is made.
     """
@@ -124,6 +124,7 @@ class Question:
     delta: float
     seed: int = 0
     certified: bool = False
+    runs: int = RUNS
 
     @classmethod
     def of(
@@ -188,7 +189,7 @@ class Question:
         return [replace(self.domain, records=n) for n in range(max(1, sizes[0]), sizes[1] + 1)]
 
     def _bound(self, called: Function, domain: Domain) -> tuple[Trace, Bound]:
-        trace = read_trace(called, domain, self.relation, seed=self.seed)
+        trace = read_trace(called, domain, self.relation, seed=self.seed, runs=self.runs)
         return trace, bound_trace(trace)
 
 

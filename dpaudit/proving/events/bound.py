@@ -36,6 +36,7 @@ from dpaudit.proving.events.sampling import SampledPlan, sample_of
 from dpaudit.proving.events.selection import SelectionPlan
 from dpaudit.proving.events.sparse_vector import Comparisons, claim_comparisons
 from dpaudit.proving.events.tournaments import join_tournament
+from dpaudit.proving.events.types import require_real_types
 from dpaudit.proving.program import Program
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.trace import Kind, Path, Trace
@@ -91,6 +92,8 @@ class Bound:
     @property
     def rho(self) -> float:
         """Of a concentrated guarantee, infinite where none is known."""
+        if any(one.is_by_path for path in self.paths for one in path.releases):
+            return rounding.half_square_up(self.pure) if self.pure < math.inf else math.inf
         return max(one.rho for one in self.paths)
 
     def epsilon(self, delta: float = 0.0) -> float:
@@ -120,6 +123,8 @@ class Bound:
     def _accounted(self) -> Guarantee | None:
         """What accountants prove where all paths release alike."""
         first = self.events[0]
+        if any(one.is_by_path for path in self.paths for one in path.releases):
+            return None
         if any(one != first for one in self.events[1:]) or len(set(first)) > _MOST_KINDS:
             return None
         event: Event = Sequence(first)
@@ -284,6 +289,7 @@ def _cost(reader: Reader, universe: Universe, memory: Memory | None) -> PathCost
     stacks = Stacks.of(reading.draft, plans)
     kinds = tuple(reader.all_kinds())
     bounds = _analysis(reading.draft.program, universe, kinds, memory)
+    require_real_types(reading.draft.program, reader.live, kinds[: reader.draft.own], bounds)
     return add_up([one.measure(bounds) for one in plans], stacks, bounds)
 
 

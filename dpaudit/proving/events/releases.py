@@ -83,6 +83,9 @@ class Spent:
     epsilon, mu, rho
         Of pure differential privacy, of a Gaussian guarantee and of a concentrated one; infinite
         where there is none.
+    is_by_path
+        Whether epsilon bounds the probability of this path alone, and not each step of it given
+        those before: then the largest over paths is pure, and no sum of squares is concentrated.
     """
 
     node: int
@@ -92,6 +95,7 @@ class Spent:
     epsilon: float = math.inf
     mu: float = math.inf
     rho: float = math.inf
+    is_by_path: bool = False
 
 
 def pure(node: Node, mechanism: str, epsilon: float, event: Release | None = None) -> Spent:

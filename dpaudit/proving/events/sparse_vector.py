@@ -43,7 +43,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,7 +133,8 @@ class Comparisons:
         if (epsilon := min(ways)) == math.inf:
             first = self.parts[int(np.argmax(moved))]
             raise unbounded(bounds, first.centre, first.head.place)
-        return pure(self.parts[0].head, "sparse vector", rounding.above(epsilon, 0.0, 64.0))
+        spent = pure(self.parts[0].head, "sparse vector", rounding.above(epsilon, 0.0, 64.0))
+        return replace(spent, is_by_path=True)
 
     def _shifts(self, moved: Sequence[float]) -> list[float]:
         """Return where the cost may be least: it is linear between these."""

@@ -44,6 +44,9 @@ def _itself(draw: Any) -> Any:
     return draw
 
 
+_LEAST_ODDS = 1e-15  # of a success: below, whole numbers of 64 bits end before the draws do
+
+
 @dataclass(frozen=True, eq=False)
 class Asked:
     """One draw as a caller asks for it.
@@ -124,6 +127,11 @@ class Arguments:
         """Return a public whole number."""
         return operator.index(self.number(place, name, default))
 
+    def refuse_location(self, place: int) -> None:
+        """Refuse a location, which no law of whole numbers has here."""
+        if self.number(place, "loc", 0) != 0:
+            raise NotFollowed(f"{self.title} is given a location", "add it to what is drawn")
+
     def shape(self, place: int | None) -> Any:
         """Return the shape that ``size`` says."""
         size = self.get(place, "size")
@@ -168,7 +176,7 @@ def _as_of(is_python: bool) -> Callable[[Any], Any]:
 def _integers(given: Arguments) -> Asked:
     if given.is_scipy:
         low, high = given.whole(0, "low"), given.whole(1, "high")
-        given.number(2, "loc", 0)
+        given.refuse_location(2)
         return _of_range(low, high, given.shape(3), is_python=False)
     low, high = given.whole(0, "low"), given.number(1, "high")
     shape = given.shape(2)
@@ -219,7 +227,7 @@ def _counted(law: str, count_place: int | None, count: int | None) -> Callable[.
         place = 0 if count_place is None else count_place + 1
         p = given.get(place, "p", 0.5 if given.is_python else None)
         if given.is_scipy:
-            given.number(place + 1, "loc", 0)
+            given.refuse_location(place + 1)
         shape = given.shape(place + 1)
         operands = _probability(given, p)
         known = {} if operands else {"p": _probabilities(given.public(p, "p"))}
@@ -245,9 +253,16 @@ def _probabilities(p: Any) -> Any:
 def _geometric(given: Arguments) -> Asked:
     p = _probabilities(given.number(0, "p"))
     if given.is_scipy:
-        given.number(1, "loc", 0)
+        given.refuse_location(1)
+    _require_noise(given, p)
     shape = given.shape(1)
     return Asked("geometric", {"p": p}, shape, lambda rng: rng.geometric(p, size=shape or None))
+
+
+def _require_noise(given: Arguments, p: Any) -> None:
+    """Refuse geometric draws that are all 1, or so large that whole numbers end before."""
+    if not np.all((np.asarray(p) >= _LEAST_ODDS) & (np.asarray(p) < 1)):
+        raise NotFollowed(f"{given.title} draws no noise of these odds", "give odds from 0 to 1")
 
 
 def _poisson(given: Arguments) -> Asked:
@@ -260,7 +275,8 @@ def _poisson(given: Arguments) -> Asked:
 
 def _discrete_laplace(given: Arguments) -> Asked:
     rate = float(given.number(0, "a"))
-    given.number(1, "loc", 0)
+    given.refuse_location(1)
+    _require_noise(given, -np.expm1(-rate))
     shape = given.shape(2)
 
     def sample(rng: Generator) -> Any:

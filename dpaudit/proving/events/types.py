@@ -1,0 +1,63 @@
+"""Types of numbers between noise and a release: what wraps around is no real number.
+
+Laws of noise and of answers are worked out over the real numbers. What a draw goes through before
+somebody looks at it may so be no type in which numbers wrap around, or in which a sum of truth
+values is their disjunction. What a release goes through afterwards may be of any type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from dpaudit.proving.events.releases import Bounds
+from dpaudit.proving.program import Node, Program
+from dpaudit.proving.refusals import NotProved
+from dpaudit.proving.trace import Kind
+
+_REAL = frozenset(("float64", "int64", "bool"))
+_GIVEN = frozenset(("data", "constant", "draw", "decide", "size"))
+_SUMS = frozenset(("add", "subtract", "negative", "matmul", "cumsum"))
+_GROWING = frozenset(("multiply", "power", "prod", "matmul", "cumsum"))
+_MOST = 2.0**53
+
+
+def require_real_types(
+    program: Program, live: Collection[int], kinds: Sequence[Kind], bounds: Bounds
+) -> None:
+    """Refuse a program whose noise goes through numbers that wrap around before it is released.
+
+    Raises
+    ------
+    NotProved
+        At the line.
+    """
+    drawn, shown = set[int](), set[int]()
+    for node in program.nodes[: len(kinds)]:
+        if node.operation == "draw" or any(one in drawn for one in node.operands):
+            drawn.add(node.index)
+        hidden = [one for one in node.operands if kinds[one] is Kind.NOISY]
+        if kinds[node.index] is Kind.PUBLIC and (hidden or shown.intersection(node.operands)):
+            shown.add(node.index)
+        if node.index in live and node.index in drawn and node.index not in shown:
+            _require_real(node, bounds)
+
+
+def _require_real(node: Node, bounds: Bounds) -> None:
+    if node.operation in _GIVEN:
+        return
+    if node.dtype not in _REAL:
+        reason = f"noise goes through numbers of {node.dtype}, which may wrap around"
+        raise NotProved.at(node.place, reason, 'use .astype("float64")')
+    if node.dtype == "bool" and node.operation in _SUMS:
+        raise NotProved.at(node.place, "truth values are added as such", "use .astype(int)")
+    if node.dtype == "int64" and node.operation in _GROWING and not _is_moderate(node, bounds):
+        reason = "noise goes through whole numbers that may wrap around"
+        raise NotProved.at(node.place, reason, 'use .astype("float64")')
+
+
+def _is_moderate(node: Node, bounds: Bounds) -> bool:
+    """Return whether doubles hold the whole numbers of a node, between ends that are known."""
+    facts = bounds.facts(node.index)
+    return bool(np.all(facts.low >= -_MOST) and np.all(facts.high <= _MOST))
