@@ -240,7 +240,7 @@ def audit(
         if neighbour is None:
             placed = isolated(mechanism, isolation or Isolation(), reading)
             datasets = None if domain is None else domain_of(domain)
-            code = prove_code(placed, datasets, relation, claimed)
+            code = prove_code(placed, datasets, relation, claimed, 0 if time else trials)
             pairs = found_in(
                 placed,
                 datasets,

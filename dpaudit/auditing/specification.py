@@ -22,7 +22,7 @@ import dpaudit.auditing.claims as claims
 from dpaudit.auditing.api import DEFAULT_TRIALS, own_case
 from dpaudit.auditing.arrays import read_array
 from dpaudit.auditing.beside import require_reachable
-from dpaudit.auditing.code_proof import is_proof_required, prove_code
+from dpaudit.auditing.code_proof import is_proof_required, prove_code, trials_of
 from dpaudit.auditing.found_pairs import Effort, found_in, refuse_beside_domain
 from dpaudit.auditing.plan import Plan
 from dpaudit.auditing.release import proof_of
@@ -236,7 +236,7 @@ def prepared_mechanism(
             candidates=() if _is_one_pair(specification) else pairs,
             claimed=claimed,
             proved=proof_of(specification.release),
-            code=prove_code(mechanism, own.domain, own.relation, claimed),
+            code=prove_code(mechanism, own.domain, own.relation, claimed, trials_of(settings)),
             requires_proof=is_proof_required(own.require),
             name=specification.name or specification.mechanism,
             statement=specification.statement,

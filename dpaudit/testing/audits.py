@@ -134,7 +134,7 @@ confidence=0.999999, seed=0, unit=...)
         refuse_beside_domain(pair=pair, bounds=None if domain is None else bounds)
         placed = isolated(mechanism, Isolation())
         datasets = None if domain is None else domain_of(domain)
-        code = prove_code(placed, datasets, relation, claimed)
+        code = prove_code(placed, datasets, relation, claimed, trials)
         pairs = found_in(
             placed,
             datasets,
