@@ -10,14 +10,14 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from benchmarks._own_examples import load_example
 from dpaudit.domains import Categories, Numbers
-from examples import checkdp, mechanisms, replayed
 
+checkdp, mechanisms, replayed = map(load_example, ("checkdp", "mechanisms", "replayed"))
 REPLACE, ADD_REMOVE = "replace-record", "add-remove-record"
 
 
@@ -140,7 +140,7 @@ RELEASES = ("gradient_descent", "stochastic_gradient_descent", "linearised_admm"
 def loops() -> Iterator[Subject]:
     """Yield the loops of `examples/loops`, each with its true and its false claim."""
     for name, (domain, relation) in LOOPS.items():
-        module = importlib.import_module(f"examples.loops.{name}")
+        module = load_example(f"loops/{name}")
         asked = (getattr(module, name), domain, relation)
         yield Subject(name, *asked, module.EPSILON + _DIGIT, module.DELTA)
         yield Subject(name, *asked, module.FALSE_EPSILON, module.DELTA, is_right=False)
@@ -149,7 +149,7 @@ def loops() -> Iterator[Subject]:
 def releases() -> Iterator[Subject]:
     """Yield the programs of `examples/proved`, and each with a claim a tenth too small."""
     for name in RELEASES:
-        module = importlib.import_module(f"examples.proved.{name}")
+        module = load_example(f"proved/{name}")
         asked = (getattr(module, name), module.DOMAIN, module.RELATION)
         yield Subject(name, *asked, module.EPSILON, module.DELTA)
         yield Subject(name, *asked, 0.9 * module.EPSILON, module.DELTA, is_right=False)

@@ -1346,6 +1346,15 @@ def universe_of(given: Any) -> Any:
         if one["shape"][0] != given["records"] or len(ends) != n or any(a > b for a, b in ends):
             raise NotVerified("the shape of a part, or its ends")
         parts.append({**one, "ends": ends, "norm": norm})
+    changed = [one["name"] for one in parts if one["is_changed"]]
+    if (given["relation"] == "replace-label") != (len(changed) < len(parts)) or not changed:
+        raise NotVerified("what changes is not what the relation says")
+    removes, cells = given["relation"].startswith("add-remove"), given["relation"] == "replace-cell"
+    users = given["relation"].endswith("-user")
+    if removes != (given["change"] == "add-remove") or bool(given["of_cells"]) != cells:
+        raise NotVerified("the change is not that of the relation")
+    if given["count"] != 1 and not users:
+        raise NotVerified("more records change than by the relation")
     if len({one["name"] for one in parts}) < len(parts) or not parts:
         raise NotVerified("parts of the same name, or none")
     return {**given, "parts": parts}
@@ -1492,7 +1501,15 @@ def check(document: Any) -> str:
     many = (
         f"{instance['universe']['count']} of {instance['universe']['records'] or 'any number of'}"
     )
-    return f"{said}, for all neighbours by {instance['universe']['change']} of {many} records"
+    ends = "; ".join(dict.fromkeys(map(ends_of, instance["universe"]["parts"])))
+    change = instance["universe"]["change"]
+    return f"{said}, for all neighbours by {change} of {many} records, {ends}"
+
+def ends_of(part: Any) -> str:
+    """Return between which ends numbers of a part are, in words."""
+    low, high = min(part["low"], key=exact), max(part["high"], key=exact)
+    norm = "" if exact(part["norm"]) == INF else f", of norm {part['norm']} at most"
+    return f"{part['name'] or 'numbers'} in [{low}, {high}]{norm}"
 
 def main(arguments: list[str]) -> int:
     """Check files, print a line for each certificate, and return 0 if all hold."""

@@ -24,7 +24,15 @@ def number_universe(records=3, columns=None, low=0.0, high=1.0, **given):
     shape = () if columns is None else (columns,)
     known = {name: given.pop(name) for name in ("is_integer", "norm") if name in given}
     part = Part("", (records, *shape), np.full(shape, low), np.full(shape, high), **known)
-    return Universe((part,), records, given.pop("change", "replace"), **given)
+    change = given.pop("change", "replace")
+    given.setdefault("relation", relation_of(change, **given))
+    return Universe((part,), records, change, **given)
+
+
+def relation_of(change, count=1, *, of_cells=False, **others):
+    """Return the name of a relation by what it changes."""
+    unit = "user" if count > 1 else "record"
+    return "replace-cell" if of_cells else f"{change}-{unit}"
 
 
 class Built(Program):

@@ -15,8 +15,9 @@ from benchmarks.dpriv_bench.run import proof_of
 from benchmarks.proofs import long_traces, page
 from benchmarks.proofs.run import CLOSE, Row, proved
 from benchmarks.proofs.subjects import SETS, programs
-from examples import checkdp as examples
-from examples.replayed import TWINS
+from tests.own_examples import load_example
+
+examples, TWINS = load_example("checkdp"), load_example("replayed").TWINS
 
 SUBJECTS = [
     pytest.param(one, id=f"{name}, {one.name}, {'true' if one.is_right else 'false'}")

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import collections
+import copy
+import itertools
 import math
+import os
+import threading
+import time
 
 import numpy as np
 import pytest
 from scipy import stats
 
 import dpaudit
+from dpaudit.proving import checker
 
 BITS = {"bounds": (0, 1), "integers": True, "records": 4}
 DOMAIN = {"bounds": (0, 1), "records": 4}
@@ -98,3 +105,97 @@ def test_comparisons_alone_are_as_concentrated_as_their_epsilon_says():
     found = dpaudit.prove(comparisons_alone, domain=DOMAIN)
     assert 0 < found.numbers.pure < math.inf
     assert found.numbers.rho == pytest.approx(found.numbers.pure**2 / 2)
+
+
+COUNTER, QUEUE, LOCAL = itertools.count(), collections.deque([0]), threading.local()
+LOCAL.count = 0
+
+
+def counts_by_an_iterator(data, rng):
+    return float(data[0]) if next(COUNTER) > 10**6 else data.sum() + rng.laplace()
+
+
+def counts_by_a_queue(data, rng):
+    QUEUE[0] += 1
+    return float(data[0]) if QUEUE[0] > 10**6 else data.sum() + rng.laplace()
+
+
+def counts_by_a_thread(data, rng):
+    LOCAL.count += 1
+    return float(data[0]) if LOCAL.count > 10**6 else data.sum() + rng.laplace()
+
+
+def asks_for_the_time(data, rng):
+    return float(data[0]) if time.time() > 4e9 else data.sum() + rng.laplace()
+
+
+def asks_for_the_surroundings(data, rng):
+    return float(data[0]) if os.environ.get("LEAK") else data.sum() + rng.laplace()
+
+
+def catches_what_is_rare(data, rng):
+    try:
+        math.sqrt(data[0] - 1e-9)
+    except ValueError:
+        return float(data[1])
+    return data.sum() + rng.laplace()
+
+
+def writes_as_text(data, rng):
+    noisy = data.sum() + rng.laplace()
+    return 5.0 if str(float(data.sum())) == "1.2345" else noisy
+
+
+def becomes_complex(data, rng):
+    noisy = float(data.sum() + rng.laplace())
+    return float(data[0]) if isinstance((noisy + 12) ** 0.5, complex) else noisy
+
+
+def gamma_with_a_location(data, rng):
+    way = rng.normal(size=2)
+    radius = stats.gamma.rvs(2, 5, random_state=rng)
+    return data[:2] + way / np.sqrt((way**2).sum()) * radius
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        counts_by_an_iterator,
+        counts_by_a_queue,
+        counts_by_a_thread,
+        asks_for_the_time,
+        asks_for_the_surroundings,
+        catches_what_is_rare,
+        writes_as_text,
+        becomes_complex,
+        gamma_with_a_location,
+    ],
+)
+def test_what_no_run_meets_is_refused(function):
+    assert dpaudit.prove(function, domain=DOMAIN, epsilon=1).refusal is not None
+
+
+def plain_sum(data, rng):
+    return data.sum() + rng.laplace(scale=2.0)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"is_changed": False},
+        {"of_cells": True},
+        {"count": 1, "relation": "add-remove-record"},
+        {"relation": "replace-label"},
+        {"relation": "replace-cell"},
+    ],
+    ids=str,
+)
+def test_a_certificate_says_what_changes_as_its_relation_does(change):
+    found = dpaudit.prove(plain_sum, domain=DOMAIN, epsilon=0.5, certified=True)
+    instance = copy.deepcopy(found.certificate["instance"])
+    assert checker.check_instance(instance)
+    universe = instance["universe"]
+    universe["parts"][0].update({k: v for k, v in change.items() if k == "is_changed"})
+    universe.update({k: v for k, v in change.items() if k != "is_changed"})
+    with pytest.raises(checker.NotVerified):
+        checker.check_instance(instance)

@@ -287,6 +287,8 @@ def _discrete_laplace(given: Arguments) -> Asked:
 
 
 def _gamma(given: Arguments) -> Asked:
+    if given.is_scipy:
+        raise NotFollowed(f"{given.title} is not followed", "draw with a generator of numpy")
     order, scale = float(given.number(0, "shape")), given.number(1, "scale", 1.0)
     return _of_order(given, order, scale, 2)
 

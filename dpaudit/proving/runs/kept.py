@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import pickle
 import sys
 from collections.abc import Iterator
 from types import CodeType, FunctionType, MethodType, ModuleType
@@ -19,6 +20,8 @@ import numpy as np
 from dpaudit.freezing import primitives, tracked
 
 _MOST = 20_000  # values that are looked at
+_DRAWING = frozenset(("Generator", "RandomState", "PCG64", "MT19937", "Random", "SystemRandom"))
+_UNREADABLE = (pickle.PicklingError, TypeError, AttributeError, ValueError, RuntimeError)
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
 
@@ -68,7 +71,8 @@ def _reached(function: Any) -> Iterator[tuple[str, Any]]:
 def _functions_of(value: Any) -> list[Any]:
     """Return a function of people's code, or those of a class of theirs, or of its instance."""
     if isinstance(value, FunctionType | MethodType):
-        return [] if tracked.is_installed(value.__code__.co_filename) else [value]
+        own = _is_ours(value.__module__) or tracked.is_installed(value.__code__.co_filename)
+        return [] if own else [value]
     kind = value if isinstance(value, type) else type(value)
     if tracked.is_installed(_file_of(kind)):
         return []
@@ -87,7 +91,7 @@ def _names_of(function: Any) -> Iterator[tuple[str, Any]]:
     names, held = _names_in(function.__code__), function.__globals__
     for name in sorted(names & held.keys()):
         yield name, held[name]
-        if isinstance(held[name], ModuleType) and not tracked.is_installed(_file(held[name])):
+        if isinstance(held[name], ModuleType) and not _is_of_others(held[name]):
             inner = vars(held[name])
             yield from ((f"{name}.{one}", inner[one]) for one in sorted(names & inner.keys()))
     yield from ((f"default {n}", one) for n, one in enumerate(function.__defaults__ or ()))
@@ -133,13 +137,39 @@ class _Looked:
             return [self.at(one) for one in value]
         if isinstance(value, set | frozenset):
             return (len(value), sorted(map(repr, value)) if len(value) < _MOST else None)
+        if _is_ours(type(value).__module__):
+            return None
         if isinstance(value, (ModuleType, primitives.OwnGenerator, primitives.OwnRandomState)):
             return None
         kind = value if isinstance(value, type) else type(value)
         if tracked.is_installed(_file_of(kind)):
-            return None
+            return _digest(value)
+        if hasattr(kind, "__slots__") and not hasattr(value, "__dict__"):
+            return _digest(value)
         own = dict(getattr(value, "__dict__", {}))
         return self._inside({k: v for k, v in own.items() if not k.startswith("__")})
+
+
+def _is_ours(module: str | None) -> bool:
+    """Return whether a module is of this package, which keeps nothing of a call."""
+    return (module or "").partition(".")[0] == "dpaudit"
+
+
+def _is_of_others(module: ModuleType) -> bool:
+    return _is_ours(module.__name__) or tracked.is_installed(_file(module))
+
+
+def _digest(value: Any) -> Any:
+    """Return a digest of all that an object of a library holds; another one each time if none is.
+
+    Classes, functions and what draws hold nothing that a call would leave.
+    """
+    if isinstance(value, type) or callable(value) or type(value).__name__ in _DRAWING:
+        return None
+    try:
+        return hashlib.sha256(pickle.dumps(value)).hexdigest()
+    except _UNREADABLE:
+        return object()
 
 
 def _file_of(kind: type) -> str:

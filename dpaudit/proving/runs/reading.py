@@ -45,8 +45,10 @@ RUNS = 200
 _MOST_TWICE = 20_000  # operations
 _KEPT = "a call leaves {} as another one for the next call"
 _CURE_OF_KEPT = "return what is to be kept, and leave globals and attributes as they are"
-_ASKS = "it asks what an object is, which a symbol answers otherwise than an array"
-_CURE_OF_ASKING = "use isinstance"
+_ASKS = "it asks what an object is, or where and when it runs"
+_CURE_OF_ASKING = "use isinstance, and give it as an argument what else it needs"
+_CATCHES = "it catches what is raised, which may be for few records only, that no run meets"
+_CURE_OF_CATCHING = "move try, with and finally out of the function"
 _GENERATORS = ("rng", "generator", "random_state")
 
 
@@ -182,6 +184,8 @@ class _Reader:
         self._check(run, state)
         if steps.asks:
             raise NotProved.at(place_of(self.function), f"{_ASKS} ({steps.asks})", _CURE_OF_ASKING)
+        if steps.catches:
+            raise NotProved.at(steps.catches, _CATCHES, _CURE_OF_CATCHING)
         output = Output(tracing=tracing)
         if run.raised is not None:
             output.skeleton = ["raises", str(run.error), []]

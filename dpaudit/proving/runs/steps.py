@@ -8,11 +8,13 @@ that it executed until it returned or yielded, and until every so many instructi
 
 from __future__ import annotations
 
+import dis
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
@@ -33,6 +35,15 @@ _TELLING = frozenset(
 )
 
 
+# Names by which code asks where and when it runs: what it does then is no function of its data.
+_SURROUNDINGS = frozenset(
+    (
+        *("environ", "getenv", "modules", "stack", "perf_counter", "monotonic", "process_time"),
+        *("time_ns", "getpid", "get_stats", "id", "time", "now", "utcnow", "today", "stat"),
+    )
+)
+
+
 @dataclass(eq=False)
 class Steps:
     """What a run has executed.
@@ -47,12 +58,16 @@ class Steps:
         How many instructions were followed.
     asks
         A name by which code asks objects, or the interpreter, for what they are; empty for none.
+    catches
+        The line of a function that catches what is raised; empty for none. What is raised for few
+        records only, no run may meet.
     """
 
     most: int = MOST_FOLLOWED
     seen: set[tuple[CodeType, int]] = field(default_factory=set)
     count: int = 0
     asks: str = ""
+    catches: str = ""
 
     @property
     def is_whole(self) -> bool:
@@ -78,6 +93,8 @@ def followed(steps: Steps) -> Iterator[None]:
         if not _is_followed(code, str(frame.f_globals.get("__name__", ""))):
             return None
         steps.asks = steps.asks or _asks(code)
+        if not steps.catches and _catches(code):
+            steps.catches = f"{Path(code.co_filename).name}:{code.co_firstlineno} {code.co_name}"
         frame.f_trace_lines, frame.f_trace_opcodes = False, True
         return _follower(code, held.pop(frame, (0, 0)), steps, held)
 
@@ -122,4 +139,11 @@ def _is_followed(code: CodeType, module: str) -> bool:
 @lru_cache(maxsize=8192)
 def _asks(code: CodeType) -> str:
     """Return a name of code that tells a symbol from what it stands for, whatever it executes."""
-    return next((one for one in (*code.co_names, *code.co_consts) if one in _TELLING), "")
+    found = next((one for one in (*code.co_names, *code.co_consts) if one in _TELLING), "")
+    return found or next((one for one in code.co_names if one in _SURROUNDINGS), "")
+
+
+@lru_cache(maxsize=8192)
+def _catches(code: CodeType) -> bool:
+    """Return whether code goes on after what was raised: by ``except``, ``finally`` or ``with``."""
+    return any(one.opname == "PUSH_EXC_INFO" for one in dis.get_instructions(code))

@@ -242,9 +242,18 @@ def square(tracing: Tracing, symbol: Symbol) -> Symbol:
     return emit(tracing, "power", [symbol, tracing.constant(two)], [symbol.dtype] * 2, symbol.dtype)
 
 
+def _refuse_complex(tracing: Tracing, base: Any, exponent: Any) -> None:
+    """Refuse a power by a fraction that is complex where Python's number is below 0."""
+    weak = isinstance(base, Symbol) and base.is_weak and not base.is_public
+    known = exponent.value if isinstance(exponent, Symbol) else exponent
+    if weak and (known is None or np.any(np.trunc(known) != known)):
+        tracing.refuse("a power of what may be below 0", "use numpy.sqrt or numpy.power")
+
+
 def _power(tracing: Tracing, operands: list[Any], dtype: Any) -> Any:
     """Return a power; numpy has none of whole numbers by those below 0."""
     loop = resolve(np.power, tuple(map(type_of, operands)), dtype)
+    _refuse_complex(tracing, *operands)
     if loop[-1].kind in "iu":
         exponent = operands[1].value if isinstance(operands[1], Symbol) else operands[1]
         if exponent is None:

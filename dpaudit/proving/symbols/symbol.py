@@ -483,10 +483,10 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
         return format(self.plain("writes what records or noise decide as text")[()], form)
 
     def __str__(self) -> str:
-        return str(self.value) if self.is_public else repr(self)
+        return str(self.plain("writes what records or noise decide as text"))
 
     def __repr__(self) -> str:
-        return f"Symbol(shape={self.dims}, dtype={self.dtype})"
+        return repr(self.plain("writes what records or noise decide as text"))
 
     def __reduce__(self) -> Any:
         self.tracing.refuse("what records or noise decide leaves the process")

@@ -12,7 +12,9 @@ from .ways import (
     FOUND_NOTHING,
     FOUND_SOMETHING,
     HELD_TO,
+    NO_PROOF,
     NOT_LINEAR,
+    NOT_PROVED,
     NOT_RUN,
     STOOD,
     WRITTEN,
@@ -97,6 +99,25 @@ def _a_recursion_that_is_linear(here):
 @WAYS.end(2, NOT_LINEAR, r"error: not affine: viewed_ways\.py:2 in mine: .*")
 def _a_recursion_that_is_not_linear(here):
     return views(here, "x * x + rng.normal()")
+
+
+def proof(here, *words):
+    (here.folder / "proved_ways.py").write_text(
+        "def mine(x, rng):\n    return (1.0 if x[0] > 0.5 else 0.0) + rng.laplace()\n"
+    )
+    domain = ("--domain", "bounds=[0,1]", "--domain", "records=2", "--epsilon", "3")
+    return here.run(words[0], "proved_ways:mine", *domain, *words[1:], "--in-process")
+
+
+@WAYS.end(2, NOT_PROVED, ".*")
+def _a_proof_that_a_branch_stops(here):
+    return proof(here, "prove")
+
+
+@WAYS.end(2, NO_PROOF, r"error: .*a proof is required.*")
+def _an_audit_that_requires_a_proof(here):
+    told = ("--relation", "replace-record", "--trials", "200", "--no-store", "--quiet")
+    return proof(here, "audit", *told, "--require", "proved")
 
 
 def scan(here, subject, *more):
