@@ -38,7 +38,7 @@ _TELLING = frozenset(
 # Names by which code asks where and when it runs: what it does then is no function of its data.
 _SURROUNDINGS = frozenset(
     (
-        *("environ", "getenv", "modules", "stack", "perf_counter", "monotonic", "process_time"),
+        *("environ", "getenv", "modules", "inspect", "perf_counter", "monotonic", "process_time"),
         *("time_ns", "getpid", "get_stats", "id", "time", "now", "utcnow", "today", "stat"),
     )
 )
