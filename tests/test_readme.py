@@ -77,6 +77,25 @@ def test_the_command_on_files_claims_the_same_and_refutes_it(ran, monkeypatch, c
     assert "or a relation, by which the worst one is looked for" in capsys.readouterr().err
 
 
+def test_the_proof_stops_at_the_line_that_is_shown_until_it_is_repaired(
+    tmp_path, monkeypatch, capsys
+):
+    (block,) = (one for one in blocks(README) if one.file == "average.py")
+    monkeypatch.chdir(tmp_path)
+    (words,) = re.findall(r"^    dpaudit (prove average\.py.*)$", TEXT, flags=re.M)
+    (stop,) = re.findall(r"^Until the repair .* stops at `(.+?)`:$", TEXT, flags=re.M)
+    repaired = block.text.replace("ages.mean()", "np.clip(ages, 0, 100).mean()")
+    repaired = repaired.replace("scale=widest / len(ages)", "scale=100 / len(ages)")
+    for code, status, shown in (
+        (block.text, "2", stop),
+        (repaired, "0", "proved: it is (1, 0)-DP"),
+    ):
+        (tmp_path / block.file).write_text(code)
+        with pytest.raises(SystemExit, match=status):
+            main(shlex.split(words))
+        assert shown in " ".join(capsys.readouterr().out.split())
+
+
 def test_the_recursion_has_the_numbers_that_are_shown(tmp_path, monkeypatch, capsys):
     (block,) = (one for one in blocks(README) if one.file == "gossip.py")
     (tmp_path / block.file).write_text(block.text)

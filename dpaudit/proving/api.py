@@ -25,6 +25,7 @@ from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.report import CodeProof, Numbers, delta_of, lines_of
 from dpaudit.proving.runs.reading import RUNS, read_trace
 from dpaudit.proving.trace import Trace
+from dpaudit.records import are_shown
 
 Function = Callable[..., Any]
 _A_FUNCTION = "give a function that fits it and returns what is released"
@@ -171,6 +172,8 @@ class Question:
         """Return the certificate, or why there is none."""
         if not self.certified:
             return {"uncertified": "none was asked for"}
+        if self.domain.of_records and not are_shown():
+            return {"uncertified": "its ends and categories would be those of records"}
         if len(several) > 1:
             return {"uncertified": "datasets of several sizes: give records= one number"}
         ((trace, bound),) = several

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dpaudit
@@ -94,3 +95,16 @@ def test_a_certificate_is_made_unless_nobody_asks_for_it():
 
 def noisy_total(data, rng):
     return data.sum() + rng.laplace(scale=1.0)
+
+
+def test_a_domain_that_records_say_goes_into_no_certificate():
+    """Its ends are somebody's numbers."""
+    table = pd.DataFrame({"pay": [41.5, 97.25, 60.0, 12.0]})
+
+    def noisy_pay(data, rng):
+        return data["pay"].clip(0, 50).sum() + rng.laplace(scale=50)
+
+    found = dpaudit.prove(noisy_pay, domain=table, relation="add-remove-record", certified=True)
+    assert found.numbers.pure == pytest.approx(1.0)
+    assert found.certificate is None
+    assert "97.25" not in str(found) + json.dumps(found.document())

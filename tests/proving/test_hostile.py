@@ -141,6 +141,20 @@ def catches_what_is_rare(data, rng):
     return data.sum() + rng.laplace()
 
 
+def root_or_record(data):
+    try:
+        return math.sqrt(abs(data[0] - 0.123456) - 1e-9) * 0.0
+    except ValueError:
+        return float(data[1])
+
+
+def catches_after_a_long_loop(data, rng):
+    total = 0
+    for one in range(30_000):
+        total += one
+    return root_or_record(data) + data.sum() + rng.laplace()
+
+
 def writes_as_text(data, rng):
     noisy = data.sum() + rng.laplace()
     return 5.0 if str(float(data.sum())) == "1.2345" else noisy
@@ -166,6 +180,7 @@ def gamma_with_a_location(data, rng):
         asks_for_the_time,
         asks_for_the_surroundings,
         catches_what_is_rare,
+        catches_after_a_long_loop,
         writes_as_text,
         becomes_complex,
         gamma_with_a_location,

@@ -95,6 +95,8 @@ def followed(steps: Steps) -> Iterator[None]:
         steps.asks = steps.asks or _asks(code)
         if not steps.catches and _catches(code):
             steps.catches = f"{Path(code.co_filename).name}:{code.co_firstlineno} {code.co_name}"
+        if not steps.is_whole:  # what code says is read also where nobody follows it
+            return None
         frame.f_trace_lines, frame.f_trace_opcodes = False, True
         return _follower(code, held.pop(frame, (0, 0)), steps, held)
 
@@ -119,7 +121,8 @@ def _follower(
                 steps.seen.add((code, number))
             steps.count += 1
             if steps.count >= steps.most:
-                sys.settrace(None)
+                frame.f_trace_opcodes = False
+                return None
         elif event == "return":
             steps.seen.add((code, number))
             if code.co_flags & _GENERATOR:
