@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import dpaudit._validate as check
 from dpaudit.domains import Domain, domain_of
-from dpaudit.domains.relations import REMOVING, relation_in
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.guarantees.kinds import (
     ApproximateDP,
@@ -23,13 +22,12 @@ from dpaudit.proving.certificate import certify
 from dpaudit.proving.events.bound import Bound, bound_trace
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.report import CodeProof, Numbers, delta_of, lines_of
-from dpaudit.proving.runs.reading import RUNS, read_trace
+from dpaudit.proving.runs.reading import RUNS
+from dpaudit.proving.runs.request import Request, name_of, reference_of
 from dpaudit.proving.trace import Trace
 from dpaudit.records import are_shown
 
 Function = Callable[..., Any]
-_A_FUNCTION = "give a function that fits it and returns what is released"
-_MOST_SIZES = 32  # of datasets, each of which is read by itself
 
 
 def prove(
@@ -143,28 +141,44 @@ class Question:
         seed = check.integer("seed", seed, least=0)
         return cls(domain_of(domain), relation, claimed, delta, seed, certified)
 
-    def answer(self, function: Function, form: Form, reference: str | None = None) -> CodeProof:
-        """Return what is proved of a function that is called so.
+    @property
+    def request(self) -> Request:
+        """What is read of a function, for this question."""
+        return Request(self.domain, self.relation, self.seed, self.runs)
+
+    def answer(self, function: Function, form: Form) -> CodeProof:
+        """Return what is proved of a function that is called so, and runs here."""
+        name, reference = name_of(function), reference_of(function)
+        try:
+            traces = self.request.read(function, form)
+        except NotProved as error:
+            return self.refuse(name, error)
+        return self.judge(name, traces, reference)
+
+    def refuse(self, name: str, error: NotProved) -> CodeProof:
+        """Return what is said of a function that is not followed."""
+        return CodeProof(**self._known(name), refusal=error.refusal)
+
+    def judge(self, name: str, traces: Sequence[Trace], reference: str | None) -> CodeProof:
+        """Return what is proved of a function by its traces, one for each size of a dataset.
 
         ``reference`` is where others find it, ``module:name``, for the certificate.
         """
-        named = relation_in(self.domain, self.relation).name
-        sizes = None if named in REMOVING else self.domain.sizes
-        known: dict[str, Any] = {
-            "name": _name_of(function),
-            "relation": named,
-            "records": sizes,
+        try:
+            several = [(one, bound_trace(one)) for one in traces]
+        except NotProved as error:
+            return self.refuse(name, error)
+        certified = self._certified(several, reference)
+        return CodeProof(**self._known(name), **_found(several, self.delta), **certified)
+
+    def _known(self, name: str) -> dict[str, Any]:
+        request = self.request
+        return {
+            "name": name,
+            "relation": request.relation_name,
+            "records": request.sizes,
             "claim": self.claim,
         }
-        called = call_as(function, form)
-        try:
-            if form.method == "fit":
-                raise NotProved.at(known["name"], "an estimator keeps what it fits", _A_FUNCTION)
-            several = [self._bound(called, one) for one in self._domains(sizes)]
-        except NotProved as error:
-            return CodeProof(**known, refusal=error.refusal)
-        certified = self._certified(several, reference or _reference_of(function))
-        return CodeProof(**known, **_found(several, self.delta), **certified)
 
     def _certified(
         self, several: Sequence[tuple[Trace, Bound]], reference: str | None
@@ -182,30 +196,6 @@ class Question:
         except NotProved as error:
             return {"uncertified": str(error)}
 
-    def _domains(self, sizes: tuple[int, int] | None) -> list[Domain]:
-        """Return the domain, or one for each number of records that datasets may have."""
-        if sizes is None or sizes[0] == sizes[1]:
-            return [self.domain]
-        if sizes[1] - sizes[0] >= _MOST_SIZES:
-            reason = f"datasets have {sizes[0]} to {sizes[1]} records"
-            raise NotProved.at("the domain", reason, "give records= one number")
-        return [replace(self.domain, records=n) for n in range(max(1, sizes[0]), sizes[1] + 1)]
-
-    def _bound(self, called: Function, domain: Domain) -> tuple[Trace, Bound]:
-        trace = read_trace(called, domain, self.relation, seed=self.seed, runs=self.runs)
-        return trace, bound_trace(trace)
-
-
-def _reference_of(function: Function) -> str | None:
-    """Return where others find a function, ``module:name``; None where they do not."""
-    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "")
-    found = module not in (None, "__main__") and name.isidentifier()
-    return f"{module}:{name}" if found else None
-
-
-def _name_of(function: Function) -> str:
-    return getattr(function, "__qualname__", type(function).__qualname__)
-
 
 def _claimed(epsilon: float | None, delta: float, claim: Guarantee | None) -> Guarantee | None:
     """Return what is claimed, if anything is."""
@@ -219,31 +209,6 @@ def _claimed(epsilon: float | None, delta: float, claim: Guarantee | None) -> Gu
             raise InvalidArgument("claim", Shown(type(claim).__name__), expected)
         return claim
     return None if epsilon is None else ApproximateDP(epsilon, delta)
-
-
-def call_as(function: Function, form: Form) -> Callable[[Any, Any], Any]:
-    """Return a function of a dataset and a generator that calls another as its form says.
-
-    Raises
-    ------
-    InvalidArgument
-        It asks for a seed or for old generators, of which no noise is followed.
-    """
-    odd = [one.name for one in form.arguments if one.name in ("seed", "random_state")]
-    if odd:
-        expected = "a function that takes a numpy.random.Generator, or draws from one of its own"
-        raise InvalidArgument("function", Shown(f"one that takes {odd[0]}"), expected)
-
-    def call(data: Any, rng: Any) -> Any:
-        made = function() if form.made else function
-        called = getattr(made, form.method) if form.method else made
-        values = {"data": data, "rng": rng, "trials": 1}
-        plain = [values[one.role] for one in form.arguments if not one.by_name]
-        named = {one.name: values[one.role] for one in form.arguments if one.by_name}
-        return called(*plain, **named)
-
-    call.__wrapped__ = function  # type: ignore[attr-defined]
-    return call
 
 
 def _found(several: Sequence[tuple[Trace, Bound]], delta: float) -> dict[str, Any]:

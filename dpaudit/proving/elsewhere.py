@@ -1,20 +1,17 @@
-"""Proofs of somebody's code in a process of its own: plain JSON comes back."""
+"""Proofs of somebody's code that runs elsewhere: its traces come back, and are judged here."""
 
 from __future__ import annotations
 
 import json
-import sys
-from contextlib import redirect_stdout
 from typing import Any
 
-from dpaudit._references import load_reference
 from dpaudit.execution.pool import Crew
-from dpaudit.laws.calling import form_of
 from dpaudit.laws.isolated import Isolated, Isolation, named
-from dpaudit.laws.observed import Observed
 from dpaudit.proving.api import Question
-from dpaudit.proving.refusals import Refusal
+from dpaudit.proving.refusals import NotProved, Refusal
 from dpaudit.proving.report import CodeProof
+from dpaudit.proving.runs.answers import read_mechanism, read_reference
+from dpaudit.proving.transport import read_traces
 
 
 def prove_elsewhere(
@@ -39,13 +36,14 @@ def prove_elsewhere(
         It cannot be run, or an argument is refused.
     """
     if isolation.in_process:
-        return _read(_prove_reference(reference, question, form))
+        return _judge(question, read_reference(reference, question.request, form), reference)
     with named(reference), Crew(isolation.limits) as crew:
-        return _read(crew.call(_prove_reference, reference, question, form))
+        answer = crew.call(read_reference, reference, question.request, form)
+    return _judge(question, answer, reference)
 
 
 def prove_mechanism(mechanism: Any, question: Question) -> CodeProof:
-    """Return what is proved of a mechanism of an audit, where its code runs.
+    """Return what is proved of a mechanism of an audit, whose code runs where it is.
 
     Parameters
     ----------
@@ -55,37 +53,14 @@ def prove_mechanism(mechanism: Any, question: Question) -> CodeProof:
         What is to be proved.
     """
     if isinstance(mechanism, Isolated):
-        return _read(mechanism.ask(_prove_there, question))
-    return _read(_prove_there(mechanism, question))
+        return _judge(question, mechanism.ask(read_mechanism, question.request))
+    return _judge(question, read_mechanism(mechanism, question.request))
 
 
-def _read(answer: str) -> CodeProof:
+def _judge(question: Question, answer: str, reference: str | None = None) -> CodeProof:
+    """Return what is proved by an answer."""
     found = json.loads(answer)
-    return CodeProof.from_document(found["proof"], found["certificate"])
-
-
-def _written(proof: CodeProof) -> str:
-    return json.dumps({"proof": proof.document(), "certificate": proof.certificate})
-
-
-def _prove_reference(reference: str, question: Question, form: str | None) -> str:
-    with redirect_stdout(sys.stderr):
-        function = load_reference("function", reference)
-        return _written(question.answer(function, form_of(function, form), reference))
-
-
-def _prove_there(mechanism: Any, question: Question) -> str:
-    if not isinstance(mechanism, Observed):
-        return _refused(question, "the mechanism states its law itself, and is no plain code")
-    calls = mechanism.calls
-    if mechanism.watched or mechanism.ignored or calls.fresh is not None or calls.read is not None:
-        reason = "what an audit reads, observes, ignores or makes anew is no output of the code"
-        return _refused(question, reason)
-    with redirect_stdout(sys.stderr):
-        return _written(question.answer(calls.function, calls.form))
-
-
-def _refused(question: Question, reason: str) -> str:
-    refusal = Refusal("the audit", reason)
-    relation = getattr(question.relation, "name", str(question.relation))
-    return _written(CodeProof(name="mechanism", relation=relation, refusal=refusal))
+    if "refused" in found:
+        return question.refuse(found["name"], NotProved(Refusal(**found["refused"])))
+    where = reference or found["reference"]
+    return question.judge(found["name"], read_traces(found["traces"]), where)

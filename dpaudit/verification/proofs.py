@@ -115,10 +115,10 @@ def _paths_elsewhere(reference: str, universe: Mapping[str, Any], form: str | No
 
 def _paths_of(function: Callable[..., Any], universe: Mapping[str, Any], form: str | None) -> str:
     from dpaudit.laws.calling import form_of
-    from dpaudit.proving.api import call_as
     from dpaudit.proving.certificate import instance_of, universe_in
     from dpaudit.proving.refusals import NotProved
     from dpaudit.proving.runs.reading import read_trace
+    from dpaudit.proving.runs.request import call_as
 
     try:
         trace = read_trace(call_as(function, form_of(function, form)), universe_in(universe))

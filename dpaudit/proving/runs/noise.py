@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaudit.affine.covariance import read_parameters
 from dpaudit.freezing import recorder, tracked
 from dpaudit.freezing.tracked import Call
 from dpaudit.proving.program import Shape
@@ -104,7 +103,7 @@ class SymbolicState(recorder.State):
         key = "0" if "0" in given else "mean"
         mean = self.tracing.symbol_of(given[key])
         try:
-            noise = read_parameters({**given, key: np.zeros(mean.dims)})
+            noise = _covariance_of({**given, key: np.zeros(mean.dims)})
         except ValueError as error:
             self.tracing.refuse(str(error))
         return noise.of(self._draw("normal", noise.shape, "float64")) + mean
@@ -135,10 +134,17 @@ class PlainState(recorder.State):
         return asked.present(numbers if numbers.ndim else numbers[()])
 
     def _correlated(self, call: Call, given: dict[str, Any]) -> Any:
-        noise = read_parameters(given)
+        noise = _covariance_of(given)
         numbers = self.rng.standard_normal(noise.shape)
         self.drawn.append(Draw("normal", {}, numbers))
         return noise.of(numbers)
 
 
 __all__ = ["CORRELATED", "Asked", "Draw", "PlainState", "SymbolicState", "tracked"]
+
+
+def _covariance_of(given: Any) -> Any:
+    """Return noise of a covariance; what reads it takes long to import, and is seldom needed."""
+    from dpaudit.affine.covariance import read_parameters
+
+    return read_parameters(given)

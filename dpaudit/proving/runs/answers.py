@@ -1,0 +1,49 @@
+"""What a process of somebody's code answers: traces as text, or which line is not followed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import redirect_stdout
+from dataclasses import asdict
+from typing import Any
+
+from dpaudit._references import load_reference
+from dpaudit.laws.calling import Form, form_of
+from dpaudit.laws.observed import Observed
+from dpaudit.proving.refusals import NotProved
+from dpaudit.proving.runs.request import Request, name_of, reference_of
+from dpaudit.proving.transport import write_traces
+
+_OTHERWISE = "what an audit reads, observes, ignores or makes anew is no output of the code"
+
+
+def read_reference(reference: str, request: Request, form: str | None) -> str:
+    """Return what is read of ``module:name``, which is imported here."""
+    with redirect_stdout(sys.stderr):  # standard output is for results
+        function = load_reference("function", reference)
+        return _answer(function, form_of(function, form), request)
+
+
+def read_mechanism(mechanism: Any, request: Request) -> str:
+    """Return what is read of a mechanism of an audit."""
+    if not isinstance(mechanism, Observed):
+        return _refusal("mechanism", "the mechanism states its law itself, and is no plain code")
+    calls = mechanism.calls
+    if mechanism.watched or mechanism.ignored or calls.fresh is not None or calls.read is not None:
+        return _refusal("mechanism", _OTHERWISE)
+    with redirect_stdout(sys.stderr):
+        return _answer(calls.function, calls.form, request)
+
+
+def _answer(function: Any, form: Form, request: Request) -> str:
+    name = name_of(function)
+    try:
+        traces = write_traces(request.read(function, form))
+    except NotProved as error:
+        return json.dumps({"name": name, "refused": asdict(error.refusal)})
+    return json.dumps({"name": name, "reference": reference_of(function), "traces": traces})
+
+
+def _refusal(name: str, reason: str) -> str:
+    return json.dumps({"name": name, "refused": asdict(NotProved.at("the audit", reason).refusal)})
