@@ -20,6 +20,7 @@ from dpaudit.proving.runs.reading import RUNS, read_trace
 from dpaudit.proving.trace import Trace
 
 _MOST_SIZES = 32  # of datasets, each of which is read by itself
+_FEWEST = 25  # plain runs of datasets of one size among several
 _A_FUNCTION = "give a function that fits it and returns what is released"
 
 
@@ -61,8 +62,10 @@ class Request:
         called = call_as(function, form)
         if form.method == "fit":
             raise NotProved.at(name_of(function), "an estimator keeps what it fits", _A_FUNCTION)
-        given = {"seed": self.seed, "runs": self.runs}
-        return [read_trace(called, one, self.relation, **given) for one in self._domains()]
+        domains = self._domains()
+        runs = min(self.runs, max(_FEWEST, self.runs // len(domains)))
+        given = {"seed": self.seed, "runs": runs}
+        return [read_trace(called, one, self.relation, **given) for one in domains]
 
     def _domains(self) -> list[Domain]:
         """Return the domain, or one for each number of records that datasets may have."""
