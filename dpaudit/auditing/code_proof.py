@@ -76,5 +76,5 @@ def parts_of_case(code: CodeProof | None) -> dict[str, Any]:
         return {}
     if code.guarantee is not None:
         return {"proved": Proof(guarantee=code.guarantee, source=BY_CODE)}
-    assert code.refusal is not None
-    return {"proof_stop": ProofStop(**asdict(code.refusal))}
+    stop = code.refusal or Refusal(code.name, "no number that is proved is finite")
+    return {"proof_stop": ProofStop(**asdict(stop))}

@@ -95,16 +95,24 @@ class Numbers:
     mu: float
     rho: float
 
-    @property
-    def guarantee(self) -> Guarantee:
-        """One guarantee that holds: the one that says most at every delta."""
+    def guarantee_for(self, claim: Guarantee | None) -> Guarantee | None:
+        """Return the guarantee that says most about a claim; None where nothing is finite."""
+        match claim:
+            case GaussianDP() if math.isfinite(self.mu):
+                return GaussianDP(self.mu)
+            case ZeroConcentratedDP() if math.isfinite(self.rho):
+                return ZeroConcentratedDP(self.rho)
+        return min(self._guarantees(), key=lambda one: one.epsilon(self.delta), default=None)
+
+    def _guarantees(self) -> Iterator[Guarantee]:
         if math.isfinite(self.pure):
-            return PureDP(self.pure)
+            yield PureDP(self.pure)
         if math.isfinite(self.mu):
-            return GaussianDP(self.mu)
-        if math.isfinite(self.rho) and not math.isfinite(self.epsilon):
-            return ZeroConcentratedDP(self.rho)
-        return ApproximateDP(self.epsilon, self.delta)
+            yield GaussianDP(self.mu)
+        if math.isfinite(self.epsilon):
+            yield ApproximateDP(self.epsilon, self.delta)
+        if math.isfinite(self.rho):
+            yield ZeroConcentratedDP(self.rho)
 
     def of(self, claim: Guarantee) -> float:
         """Return the number that a claim is about."""
@@ -188,7 +196,7 @@ class CodeProof:
         if self.numbers is None:
             return None
         beyond = self.claim is not None and self.numbers.of(self.claim) > _number(self.claim)
-        return self.claim if beyond and self.is_proved else self.numbers.guarantee
+        return self.claim if beyond and self.is_proved else self.numbers.guarantee_for(self.claim)
 
     # --- showing -----------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from dpaudit.freezing import primitives, tracked
 
 _MOST = 20_000  # values that are looked at
 _DRAWING = frozenset(("Generator", "RandomState", "PCG64", "MT19937", "Random", "SystemRandom"))
+_UNREAD = object()  # in the place of what nobody can look into
 _UNREADABLE = (pickle.PicklingError, TypeError, AttributeError, ValueError, RuntimeError)
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
@@ -51,6 +52,25 @@ def changed_name(before: dict[str, Any], after: dict[str, Any]) -> str | None:
         if before.get(name) != after.get(name):
             return name.rpartition(" ")[2]
     return None
+
+
+def unread_name(state: dict[str, Any]) -> str | None:
+    """Return a name of what nobody can look into, or nothing.
+
+    Examples
+    --------
+    >>> import threading
+    >>> held = threading.Lock()
+    >>> unread_name(kept_state(lambda: held))
+    'held'
+    """
+    return next((n.rpartition(" ")[2] for n, one in state.items() if _is_unread(one)), None)
+
+
+def _is_unread(found: Any) -> bool:
+    if isinstance(found, list | tuple):
+        return any(map(_is_unread, found))
+    return found is _UNREAD
 
 
 def _reached(function: Any) -> Iterator[tuple[str, Any]]:
@@ -160,7 +180,7 @@ def _is_of_others(module: ModuleType) -> bool:
 
 
 def _digest(value: Any) -> Any:
-    """Return a digest of all that an object of a library holds; another one each time if none is.
+    """Return a digest of all that an object holds, or what says that nobody can look into it.
 
     Classes, functions and what draws hold nothing that a call would leave.
     """
@@ -169,7 +189,7 @@ def _digest(value: Any) -> Any:
     try:
         return hashlib.sha256(pickle.dumps(value)).hexdigest()
     except _UNREADABLE:
-        return object()
+        return _UNREAD
 
 
 def _file_of(kind: type) -> str:

@@ -29,7 +29,7 @@ from dpaudit.proving.program import Program
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.runs.comparison import UNLIKE, Comparison, Output, Way, outline_symbols
 from dpaudit.proving.runs.domain_parts import Layout, layout_of, layout_of_universe
-from dpaudit.proving.runs.kept import changed_name, kept_state
+from dpaudit.proving.runs.kept import changed_name, kept_state, unread_name
 from dpaudit.proving.runs.noise import SymbolicState
 from dpaudit.proving.runs.paths import MOST_PATHS, PathTracing, explore
 from dpaudit.proving.runs.seeding import seeded_line
@@ -43,6 +43,7 @@ from dpaudit.proving.universe import Universe
 
 RUNS = 200
 _MOST_TWICE = 20_000  # operations
+_NOT_READ = "it reaches {}, which may hold something for the next call, and cannot be read"
 _KEPT = "a call leaves {} as another one for the next call"
 _CURE_OF_KEPT = "return what is to be kept, and leave globals and attributes as they are"
 _ASKS = "it asks what an object is, or where and when it runs"
@@ -147,6 +148,8 @@ class _Reader:
                 Way(program, decisions, *found)
                 for program, decisions, found in explore(self.tracing, self._run, most)
             ]
+            if (name := unread_name(before)) is not None:
+                raise NotProved.at(place_of(self.function), _NOT_READ.format(name), _CURE_OF_KEPT)
             name = changed_name(before, kept_state(self.function))
             if name is not None:
                 raise NotProved.at(place_of(self.function), _KEPT.format(name), _CURE_OF_KEPT)
