@@ -18,6 +18,7 @@ from dpaudit.extension.attack import Attack
 from dpaudit.extension.claim import Claim
 from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.extension.figure import Figure
+from dpaudit.extension.ledger import Paper
 from dpaudit.extension.package import Package
 from dpaudit.extension.release import ReleaseCard
 
@@ -100,3 +101,4 @@ ATTACKS = Registry("dpaudit.attacks", "attack", Attack)
 FIGURES = Registry("dpaudit.figures", "figure", Figure)
 RELEASES = Registry("dpaudit.releases", "release", ReleaseCard)
 PACKAGES = Registry("dpaudit.packages", "package", Package)
+PAPERS = Registry("dpaudit.papers", "paper", Paper)

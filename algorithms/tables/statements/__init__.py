@@ -1,0 +1,1 @@
+"""The ledger of the papers of this family: each statement, its evidence and its cause."""

@@ -1,0 +1,13 @@
+"""Every statement of TablePuppet."""
+
+from __future__ import annotations
+
+from dpaudit.extension.ledger import Paper
+
+PAPER = Paper(
+    name="tables",
+    title="TablePuppet, appendix",
+    citation="TablePuppet",
+    causes=(),
+    rows=(),
+)

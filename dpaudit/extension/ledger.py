@@ -1,0 +1,187 @@
+"""A paper's ledger: every statement that it makes, what became of it, and whose fault that is.
+
+One row is one statement. Its verdict is computed from its evidence, never written down: from a
+published audit, from a check that runs in exact arithmetic, or from another row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+Standing = Literal["theorem", "proof step", "hypothesis", "gloss", "figure", "definition"]
+Nature = Literal["fault", "misprint", "assumption", "reading"]
+Number = int | float | Fraction
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cause:
+    """One thing that is wrong, under one name; several rows may fall by it.
+
+    Parameters
+    ----------
+    name
+        A short noun phrase: ``sign in Lemma 3``.
+    text
+        A sentence or two: what is wrong, and where.
+    nature
+        ``fault``: the argument fails. ``misprint``: the formula is not what its author uses.
+        ``assumption``: it is supposed where it cannot hold. ``reading``: it falls under one of its
+        readings.
+    privacy
+        Whether a privacy guarantee falls by it.
+    """
+
+    name: str
+    text: str
+    nature: Nature
+    privacy: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """The two sides of a statement on one instance, exact where both are rational.
+
+    Parameters
+    ----------
+    left, right
+        The two sides.
+    relation
+        What the paper says of them.
+    instance
+        The instance in words: ``M = 1, rho = 3``.
+
+    Examples
+    --------
+    >>> Finding(left=Fraction(1, 3), relation="<=", right=Fraction(1, 27), instance="M = 1").holds
+    False
+    """
+
+    left: Number
+    relation: Literal["<=", "<", "="]
+    right: Number
+    instance: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the two sides stand in the relation."""
+        if self.relation == "=":
+            return self.left == self.right
+        return self.left < self.right if self.relation == "<" else self.left <= self.right
+
+
+Check = Callable[[], Finding | tuple[Finding, ...]]
+
+
+@dataclass(frozen=True)
+class AuditEvidence:
+    """The published audits of a claim, as printed: they give the verdict."""
+
+    claim: str
+
+
+@dataclass(frozen=True)
+class ProofEvidence:
+    """A reference ``module:function``: its docstring is the proof, and its findings all hold."""
+
+    check: str
+
+
+@dataclass(frozen=True)
+class CounterexampleEvidence:
+    """A reference ``module:function`` whose findings do not all hold."""
+
+    check: str
+
+
+@dataclass(frozen=True)
+class Consequence:
+    """Another row, from which this one follows, with the step in a sentence."""
+
+    row: str
+    step: str
+
+
+@dataclass(frozen=True)
+class OpenQuestion:
+    """Why nobody settled it, and what would."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Convention:
+    """Why it says nothing that could be false: a definition, a choice, a citation."""
+
+    reason: str
+
+
+Evidence = (
+    AuditEvidence | ProofEvidence | CounterexampleEvidence | Consequence | OpenQuestion | Convention
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerRow:
+    """One statement of a paper.
+
+    Parameters
+    ----------
+    name
+        ``hu2019-equation22``; the claim's name where there is a claim.
+    place
+        Where it stands in the paper: ``section 4, eq. (22)``.
+    statement
+        What it says, in our own words and with its symbols.
+    standing
+        What it is in the paper's argument.
+    evidence
+        What decides it.
+    privacy
+        Whether it states a privacy guarantee, or a part of its proof.
+    cause
+        The name of a cause of its paper; required where it is refuted.
+    repair
+        What would be true in its place, if that is known.
+    defence, answer
+        The best that its authors could say, and what we say to that; required where it is refuted.
+    note
+        Numbers and remarks that a reader needs.
+    """
+
+    name: str
+    place: str
+    statement: str
+    standing: Standing
+    evidence: Evidence
+    privacy: bool = False
+    cause: str = ""
+    repair: str = ""
+    defence: str = ""
+    answer: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paper:
+    """A paper, its causes and its rows in the order of its text.
+
+    Parameters
+    ----------
+    name
+        ``hu2019``; that of its entry point in the group ``dpaudit.papers``.
+    title, citation
+        As one cites it.
+    causes
+        Each under its own name.
+    rows
+        Each under its own name.
+    """
+
+    name: str
+    title: str
+    citation: str
+    causes: tuple[Cause, ...]
+    rows: tuple[LedgerRow, ...]
