@@ -130,7 +130,7 @@ class LedgerRow:
     Parameters
     ----------
     name
-        ``hu2019-equation22``; the claim's name where there is a claim.
+        ``smith2031-equation2``; the claim's name where there is a claim.
     place
         Where it stands in the paper: ``section 4, eq. (22)``.
     statement
@@ -171,7 +171,7 @@ class Paper:
     Parameters
     ----------
     name
-        ``hu2019``; that of its entry point in the group ``dpaudit.papers``.
+        ``smith2031``; that of its entry point in the group ``dpaudit.papers``.
     title, citation
         As one cites it.
     causes

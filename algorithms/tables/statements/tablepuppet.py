@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpaudit.extension.ledger import Paper
 
 PAPER = Paper(
-    name="tables",
+    name="tablepuppet",
     title="TablePuppet, appendix",
     citation="TablePuppet",
     causes=(),
