@@ -20,6 +20,8 @@ Number = int | float | Fraction
 class Cause:
     """One thing that is wrong, under one name; several rows may fall by it.
 
+    Causes of one name in several papers are one: a fault that was handed on is counted once.
+
     Parameters
     ----------
     name
@@ -31,7 +33,7 @@ class Cause:
         ``assumption``: it is supposed where it cannot hold. ``reading``: it falls under one of its
         readings.
     privacy
-        Whether a privacy guarantee falls by it.
+        Whether a privacy guarantee falls by it: at least one such row is refuted, and names it.
     """
 
     name: str
@@ -98,10 +100,23 @@ class CounterexampleEvidence:
 
 @dataclass(frozen=True)
 class Consequence:
-    """Another row, from which this one follows, with the step in a sentence."""
+    """Another row, which decides this one, and the step between them in a sentence.
+
+    Parameters
+    ----------
+    row
+        That row; it may be of another paper.
+    step
+        How one gets from one to the other.
+    link
+        ``follows``: that row implies this one, which is proved if that one is. Where that one is
+        refuted, this one has lost its derivation and is not settled. ``implies``: this row implies
+        that one, with which it is refuted. ``restates``: both at once, it says the same.
+    """
 
     row: str
     step: str
+    link: Literal["follows", "implies", "restates"] = "follows"
 
 
 @dataclass(frozen=True)
