@@ -35,7 +35,7 @@ FLOORS = (
     ("text", "records", "reals", "verdicts", "_installed", "_harmless"),
     ("errors", "_typing"),
     ("_validate", "_references", "formats", "files", "standins"),
-    ("datasets", "toml", "notebook"),
+    ("datasets", "toml", "notebook", "polynomials"),
     ("neighbours", "execution", "drawing", "freezing", "watching"),
     ("domains",),
     ("search",),
