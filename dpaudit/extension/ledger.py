@@ -120,6 +120,28 @@ class Consequence:
 
 
 @dataclass(frozen=True)
+class ReproductionEvidence:
+    """A published run that draws a figure again, and judges what the paper says of it.
+
+    A statement that does not hold in it is not reproduced, which refutes nothing: papers leave
+    settings open. It is not settled where the run could not use the paper's data.
+
+    Parameters
+    ----------
+    figure
+        The name of its card.
+    statement
+        The short name that the card gives to the statement.
+    stand_in
+        What the run used in place of the paper's data; empty where it used these.
+    """
+
+    figure: str
+    statement: str
+    stand_in: str = ""
+
+
+@dataclass(frozen=True)
 class OpenQuestion:
     """Why nobody settled it, and what would."""
 
@@ -134,7 +156,13 @@ class Convention:
 
 
 Evidence = (
-    AuditEvidence | ProofEvidence | CounterexampleEvidence | Consequence | OpenQuestion | Convention
+    AuditEvidence
+    | ProofEvidence
+    | CounterexampleEvidence
+    | ReproductionEvidence
+    | Consequence
+    | OpenQuestion
+    | Convention
 )
 
 
