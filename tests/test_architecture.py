@@ -47,6 +47,7 @@ FLOORS = (
     ("tracing",),
     ("refutation",),
     ("extension",),
+    ("ledger",),
     ("report",),
     ("affine",),
     ("proving",),

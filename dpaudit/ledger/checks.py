@@ -1,0 +1,48 @@
+"""Checks that a ledger refers to: they are run, and what they find is all that counts."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from dpaudit._references import called, load_reference
+from dpaudit.errors import InvalidArgument
+from dpaudit.extension.ledger import Finding
+
+
+@cache
+def run_check(reference: str) -> tuple[Finding, ...]:
+    """Return what the check ``module:function`` finds; it runs once.
+
+    Raises
+    ------
+    InvalidArgument
+        It cannot be imported, fails, or returns something else than findings.
+    """
+    check = load_check(reference)
+    found = called("check", reference, check)
+    findings = found if isinstance(found, tuple) else (found,)
+    if not findings or not all(isinstance(one, Finding) for one in findings):
+        raise InvalidArgument("check", reference, "a function that returns one Finding or several")
+    return findings
+
+
+def load_check(reference: str) -> Callable[[], Any]:
+    """Return the function that a reference names.
+
+    Raises
+    ------
+    InvalidArgument
+        It cannot be imported, or is no function.
+    """
+    check = load_reference("check", reference)
+    if not inspect.isfunction(check):
+        raise InvalidArgument("check", reference, "a function without arguments")
+    return check
+
+
+def proof_of(reference: str) -> str:
+    """Return the proof that a check's docstring gives; empty if it has none."""
+    return inspect.getdoc(load_check(reference)) or ""

@@ -1,0 +1,124 @@
+"""The headline of the ledger: faults, what is proved and what is not settled, counted from rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from dpaudit.ledger.verdicts import JudgedRow
+
+_SPELLED = "no one two three four five six seven eight nine ten".split()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """What the rows of several papers come to.
+
+    Parameters
+    ----------
+    papers
+        How many have rows.
+    faults, private_faults
+        Causes by which an argument fails; and those of them by which a row about privacy falls.
+    misprints, others
+        Causes that are misprints; readings and assumptions.
+    proved, private_proved
+        Rows; and those of them that are about privacy.
+    refuted, not_settled
+        Rows.
+    stipulated
+        Rows that say nothing that could be false.
+    """
+
+    papers: int
+    faults: int
+    private_faults: int
+    misprints: int
+    others: int
+    proved: int
+    private_proved: int
+    refuted: int
+    not_settled: int
+    stipulated: int
+
+    @property
+    def statements(self) -> int:
+        """Rows that say something which is true or false."""
+        return self.proved + self.refuted + self.not_settled
+
+    @property
+    def headline(self) -> str:
+        """The counts as sentences, the same wherever they stand.
+
+        Examples
+        --------
+        >>> print(
+        ...     Counts(
+        ...         papers=2, faults=3, private_faults=1, misprints=1, others=0, proved=4,
+        ...         private_proved=2, refuted=5, not_settled=6, stipulated=7,
+        ...     ).headline
+        ... )
+        3 independent faults in two papers, of which 1 touches a privacy guarantee; 1 misprint and \
+0 readings or assumptions stand apart. Of 15 statements, 4 are proved (2 of them about privacy), \
+5 are refuted as printed, and 6 are not settled.
+        """
+        return f"{self._of_causes}. {self._of_statements}."
+
+    @property
+    def _of_causes(self) -> str:
+        touch = "touches" if self.private_faults == 1 else "touch"
+        return (
+            f"{_several(self.faults, 'independent fault')} in {_spelled(self.papers, 'paper')}, of "
+            f"which {self.private_faults} {touch} a privacy guarantee; "
+            f"{_several(self.misprints, 'misprint')} and {self.others} readings or assumptions "
+            "stand apart"
+        )
+
+    @property
+    def _of_statements(self) -> str:
+        return (
+            f"Of {_several(self.statements, 'statement')}, {self.proved} are proved "
+            f"({self.private_proved} of them about privacy), {self.refuted} are refuted as "
+            f"printed, and {self.not_settled} are not settled"
+        )
+
+
+def count_rows(rows: Iterable[JudgedRow]) -> Counts:
+    """Return what judged rows come to."""
+    judged = list(rows)
+    natures, private = _causes(judged)
+    faults = {name for name, nature in natures.items() if nature == "fault"}
+    misprints = {name for name, nature in natures.items() if nature == "misprint"}
+    proved = _with_verdict(judged, "proved")
+    return Counts(
+        papers=len({one.paper for one in judged}),
+        faults=len(faults),
+        private_faults=len(faults & private),
+        misprints=len(misprints),
+        others=len(natures) - len(faults) - len(misprints),
+        proved=len(proved),
+        private_proved=sum(one.row.privacy for one in proved),
+        refuted=len(_with_verdict(judged, "refuted")),
+        not_settled=len(_with_verdict(judged, "not settled")),
+        stipulated=len(_with_verdict(judged, "stipulated")),
+    )
+
+
+def _causes(judged: Sequence[JudgedRow]) -> tuple[dict[str, str], set[str]]:
+    """Return the nature of each cause by which a row falls, and those that a privacy row has."""
+    falling = [(one.cause, one.row) for one in judged if one.cause is not None]
+    natures = {cause.name: cause.nature for cause, _ in falling}
+    return dict(natures), {cause.name for cause, row in falling if row.privacy}
+
+
+def _with_verdict(judged: Sequence[JudgedRow], verdict: str) -> list[JudgedRow]:
+    return [one for one in judged if one.verdict == verdict]
+
+
+def _several(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _spelled(count: int, noun: str) -> str:
+    word = _SPELLED[count] if count < len(_SPELLED) else str(count)
+    return f"{word} {noun}" if count == 1 else f"{word} {noun}s"

@@ -1,0 +1,119 @@
+"""What a ledger must keep, each breach named by its paper and row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from dpaudit.errors import DpauditError, InvalidArgument, Shown, UnknownName
+from dpaudit.extension.claim import Claim
+from dpaudit.extension.ledger import AuditEvidence, Cause, LedgerRow, Paper
+from dpaudit.ledger.verdicts import JudgedRow, Ledger
+
+
+def require_sound(ledger: Ledger, claims: Mapping[str, Claim]) -> None:
+    """Raise the first error of a ledger.
+
+    Parameters
+    ----------
+    ledger
+        Of all papers.
+    claims
+        What is registered: each that is no question stands in a row.
+
+    Raises
+    ------
+    DpauditError
+        A row, a cause or a reference breaks a rule, and is named.
+    """
+    for error in find_errors(ledger, claims):
+        raise error
+
+
+def find_errors(ledger: Ledger, claims: Mapping[str, Claim]) -> Iterator[DpauditError]:
+    """Yield every error of a ledger."""
+    for paper in ledger.papers:
+        judged = list[JudgedRow]()
+        for row in paper.rows:
+            yield from _errors_of_row(ledger, paper, row, claims, judged)
+        yield from _errors_of_causes(paper, judged)
+    yield from _unequal_causes(ledger)
+    listed = {claim for paper in ledger.papers for row in paper.rows for claim in _claims_of(row)}
+    for name, claim in claims.items():
+        if not claim.question and name not in listed:
+            yield InvalidArgument("claim", name, "a row in the ledger of its paper")
+
+
+def _errors_of_row(
+    ledger: Ledger,
+    paper: Paper,
+    row: LedgerRow,
+    claims: Mapping[str, Claim],
+    judged: list[JudgedRow],
+) -> Iterator[DpauditError]:
+    if isinstance(row.evidence, AuditEvidence) and row.evidence.claim not in claims:
+        yield UnknownName(f"{row.name}: claim", row.evidence.claim, claims)
+        return
+    try:
+        judged.append(ledger.judge(row.name))
+    except DpauditError as error:
+        yield error
+        return
+    known = {cause.name for cause in paper.causes}
+    if row.cause and row.cause not in known:
+        yield UnknownName(f"{row.name}: cause", row.cause, known)
+    elif judged[-1].verdict == "refuted":
+        yield from _missing_parts(judged[-1])
+    else:
+        yield from _parts_of_refuted_rows(judged[-1])
+
+
+def _missing_parts(judged: JudgedRow) -> Iterator[DpauditError]:
+    parts = {"cause": judged.cause, "defence": judged.defence, "answer": judged.answer}
+    for part, value in parts.items():
+        if not value:
+            yield InvalidArgument(f"{judged.row.name}: {part}", "", "one, as the row is refuted")
+
+
+def _parts_of_refuted_rows(judged: JudgedRow) -> Iterator[DpauditError]:
+    row, verdict = judged.row, judged.verdict
+    expected = f"none, as the row is {verdict}"
+    if row.repair:
+        yield InvalidArgument(f"{row.name}: repair", row.repair, expected)
+    if row.cause and verdict != "not settled":
+        yield InvalidArgument(f"{row.name}: cause", row.cause, expected)
+
+
+def _errors_of_causes(paper: Paper, judged: list[JudgedRow]) -> Iterator[DpauditError]:
+    names = [cause.name for cause in paper.causes]
+    for cause in paper.causes:
+        where = f"{paper.name}, cause"
+        if names.count(cause.name) > 1:
+            yield InvalidArgument(where, cause.name, "a name of its own")
+        falling = [one.row for one in judged if one.cause and one.cause.name == cause.name]
+        if not falling:
+            yield InvalidArgument(where, cause.name, "a refuted row that falls by it")
+            continue
+        private = [row.name for row in falling if row.privacy]
+        if cause.privacy and not private:
+            expected = "a refuted row about privacy, as the cause says privacy=True"
+            yield InvalidArgument(where, cause.name, expected)
+        elif private and not cause.privacy:
+            expected = f"privacy=True, as {private[0]} is about privacy"
+            yield InvalidArgument(where, cause.name, expected)
+
+
+def _unequal_causes(ledger: Ledger) -> Iterator[DpauditError]:
+    """Yield causes that bear the name of another paper's, and are of another nature."""
+    first = dict[str, tuple[Paper, Cause]]()
+    for paper in ledger.papers:
+        for cause in paper.causes:
+            other, known = first.setdefault(cause.name, (paper, cause))
+            if known.nature != cause.nature:
+                given = Shown(f"{cause.name!r}, a {cause.nature}")
+                expected = f"the nature that it has in {other.name}: {known.nature}"
+                yield InvalidArgument(f"{paper.name}, cause", given, expected)
+
+
+def _claims_of(row: LedgerRow) -> set[str]:
+    evidence = row.evidence
+    return {row.name, evidence.claim} if isinstance(evidence, AuditEvidence) else {row.name}

@@ -1,0 +1,75 @@
+"""Each rule of a ledger names what breaks it, and the invented paper breaks none."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from dpaudit.errors import DpauditError
+from dpaudit.extension.ledger import AuditEvidence, Consequence, CounterexampleEvidence
+from dpaudit.ledger.rules import find_errors, require_sound
+from dpaudit.ledger.verdicts import Ledger
+from tests.ledger.invented import AUDITS, CAUSES, HERE, INDEX, ROWS, SIGN, fallen, paper, row
+
+CLAIMS = {name: SimpleNamespace(question=name == "asked") for name in AUDITS}
+THIRD = CounterexampleEvidence(f"{HERE}:a_third_is_no_bound")
+
+
+def errors(*papers, claims=CLAIMS):
+    return [str(error) for error in find_errors(Ledger(papers, AUDITS), claims)]
+
+
+def changed(name, **fields):
+    """Return the invented paper with one row that is different."""
+    return paper(*(replace(one, **fields) if one.name == name else one for one in ROWS))
+
+
+def test_the_invented_paper_keeps_every_rule():
+    assert errors(paper()) == []
+    require_sound(Ledger([paper()], AUDITS), CLAIMS)
+
+
+@pytest.mark.parametrize(
+    ("broken", "named"),
+    [
+        (changed("third", cause=""), "third: cause: got ''"),
+        (changed("third", defence=""), "third: defence: got ''"),
+        (changed("audited", answer=""), "audited: answer: got ''"),
+        (changed("third", cause="singn"), "third: cause: got 'singn', expected one of"),
+        (changed("square", cause="sign"), "square: cause: got 'sign', expected none"),
+        (changed("definition", repair="1/3"), "definition: repair: got '1/3', expected none"),
+        (changed("audited", evidence=AuditEvidence("audit")), "audited: claim: got 'audit'"),
+        (changed("derived", evidence=Consequence("tird", "It is so.")), "refers to: got 'tird'"),
+        (changed("square", evidence=THIRD), "square: cause: got ''"),
+        (changed("audited", privacy=False), "smith2031, cause: got 'noise'"),
+        (changed("third", privacy=True), "smith2031, cause: got 'sign', expected privacy=True"),
+        (paper(causes=(*CAUSES, replace(SIGN, name="unused"))), "cause: got 'unused'"),
+        (paper(causes=(*CAUSES, SIGN)), "cause: got 'sign', expected a name of its own"),
+        (paper(*(one for one in ROWS if one.name != "tried")), "claim: got 'tried'"),
+    ],
+)
+def test_a_broken_rule_is_named(broken, named):
+    found = errors(broken)
+    assert any(named in said for said in found), found
+    with pytest.raises(DpauditError):
+        require_sound(Ledger([broken], AUDITS), CLAIMS)
+
+
+def test_a_cause_may_stand_beside_what_is_not_settled():
+    assert errors(changed("derived", cause="sign")) == []
+
+
+def test_a_cause_of_one_name_is_of_one_nature():
+    other = paper(
+        fallen("theirs", THIRD, cause="index"),
+        name="smith2032",
+        causes=(replace(INDEX, nature="fault"),),
+    )
+    assert any("smith2032, cause: got 'index', a fault" in said for said in errors(paper(), other))
+    same = paper(fallen("theirs", THIRD, cause="index"), name="smith2032", causes=(INDEX,))
+    assert errors(paper(), same) == []
+
+
+def test_a_cause_is_used_by_what_falls_with_a_row_of_another_paper():
+    implied = row("theirs", Consequence("third", "At t = 1.", link="implies"))
+    assert errors(paper(), paper(implied, name="smith2032", causes=())) == []
