@@ -26,6 +26,8 @@ class Counts:
         Rows; and those of them that are about privacy.
     refuted, not_settled
         Rows.
+    reproduced, differing
+        Rows about figures that were drawn again, with the paper's data.
     stipulated
         Rows that say nothing that could be false.
     """
@@ -39,11 +41,13 @@ class Counts:
     private_proved: int
     refuted: int
     not_settled: int
+    reproduced: int
+    differing: int
     stipulated: int
 
     @property
     def statements(self) -> int:
-        """Rows that say something which is true or false."""
+        """Rows that say something which is true or false, but those about figures drawn again."""
         return self.proved + self.refuted + self.not_settled
 
     @property
@@ -55,14 +59,17 @@ class Counts:
         >>> print(
         ...     Counts(
         ...         papers=2, faults=3, private_faults=1, misprints=1, others=0, proved=4,
-        ...         private_proved=2, refuted=5, not_settled=6, stipulated=7,
+        ...         private_proved=2, refuted=5, not_settled=6, reproduced=8, differing=1,
+        ...         stipulated=7,
         ...     ).headline
         ... )
         3 independent faults in two papers, of which 1 touches a privacy guarantee; 1 misprint and \
 0 readings or assumptions stand apart. Of 15 statements, 4 are proved (2 of them about privacy), \
-5 are refuted as printed, and 6 are not settled.
+5 are refuted as printed, and 6 are not settled. Of 9 more about figures, 8 are reproduced.
         """
-        return f"{self._of_causes}. {self._of_statements}."
+        figures = self.reproduced + self.differing
+        about = f" Of {figures} more about figures, {self.reproduced} are reproduced."
+        return f"{self._of_causes}. {self._of_statements}.{about if figures else ''}"
 
     @property
     def _of_causes(self) -> str:
@@ -100,6 +107,8 @@ def count_rows(rows: Iterable[JudgedRow]) -> Counts:
         private_proved=sum(one.row.privacy for one in proved),
         refuted=len(_with_verdict(judged, "refuted")),
         not_settled=len(_with_verdict(judged, "not settled")),
+        reproduced=len(_with_verdict(judged, "reproduced")),
+        differing=len(_with_verdict(judged, "differs")),
         stipulated=len(_with_verdict(judged, "stipulated")),
     )
 

@@ -3,42 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from dpaudit.errors import DpauditError, InvalidArgument, Shown, UnknownName
 from dpaudit.extension.claim import Claim
-from dpaudit.extension.ledger import AuditEvidence, Cause, LedgerRow, Paper
+from dpaudit.extension.figure import Figure
+from dpaudit.extension.ledger import AuditEvidence, Cause, LedgerRow, Paper, ReproductionEvidence
 from dpaudit.ledger.verdicts import JudgedRow, Ledger
 
 
-def require_sound(ledger: Ledger, claims: Mapping[str, Claim]) -> None:
-    """Raise the first error of a ledger.
+@dataclass(frozen=True, kw_only=True)
+class Cards:
+    """What is registered, and a row may refer to; each claim that is no question is in a row."""
 
-    Parameters
-    ----------
-    ledger
-        Of all papers.
-    claims
-        What is registered: each that is no question stands in a row.
+    claims: Mapping[str, Claim]
+    figures: Mapping[str, Figure]
+
+
+def require_sound(ledger: Ledger, cards: Cards) -> None:
+    """Raise the first error of a ledger.
 
     Raises
     ------
     DpauditError
         A row, a cause or a reference breaks a rule, and is named.
     """
-    for error in find_errors(ledger, claims):
+    for error in find_errors(ledger, cards):
         raise error
 
 
-def find_errors(ledger: Ledger, claims: Mapping[str, Claim]) -> Iterator[DpauditError]:
+def find_errors(ledger: Ledger, cards: Cards) -> Iterator[DpauditError]:
     """Yield every error of a ledger."""
     for paper in ledger.papers:
         judged = list[JudgedRow]()
         for row in paper.rows:
-            yield from _errors_of_row(ledger, paper, row, claims, judged)
+            yield from _errors_of_row(ledger, paper, row, cards, judged)
         yield from _errors_of_causes(paper, judged)
     yield from _unequal_causes(ledger)
     listed = {claim for paper in ledger.papers for row in paper.rows for claim in _claims_of(row)}
-    for name, claim in claims.items():
+    for name, claim in cards.claims.items():
         if not claim.question and name not in listed:
             yield InvalidArgument("claim", name, "a row in the ledger of its paper")
 
@@ -47,11 +50,12 @@ def _errors_of_row(
     ledger: Ledger,
     paper: Paper,
     row: LedgerRow,
-    claims: Mapping[str, Claim],
+    cards: Cards,
     judged: list[JudgedRow],
 ) -> Iterator[DpauditError]:
-    if isinstance(row.evidence, AuditEvidence) and row.evidence.claim not in claims:
-        yield UnknownName(f"{row.name}: claim", row.evidence.claim, claims)
+    unknown = list(_unknown_cards(row, cards))
+    yield from unknown
+    if unknown:
         return
     try:
         judged.append(ledger.judge(row.name))
@@ -65,6 +69,18 @@ def _errors_of_row(
         yield from _missing_parts(judged[-1])
     else:
         yield from _parts_of_refuted_rows(judged[-1])
+
+
+def _unknown_cards(row: LedgerRow, cards: Cards) -> Iterator[DpauditError]:
+    match row.evidence:
+        case AuditEvidence(claim) if claim not in cards.claims:
+            yield UnknownName(f"{row.name}: claim", claim, cards.claims)
+        case ReproductionEvidence(figure) if figure not in cards.figures:
+            yield UnknownName(f"{row.name}: figure", figure, cards.figures)
+        case ReproductionEvidence(figure, statement):
+            known = cards.figures[figure].statements
+            if statement not in known:
+                yield UnknownName(f"{row.name}: statement", statement, known)
 
 
 def _missing_parts(judged: JudgedRow) -> Iterator[DpauditError]:

@@ -3,7 +3,9 @@
 ===============  ===========================================================================
 ``proved``       a check proves it, a theorem proves all its audits, or a proved row implies it
 ``refuted``      by a counterexample, an audit as printed, or a refuted row that it implies
-``not settled``  neither
+``reproduced``   a published run that draws a figure again has the paper's data and agrees
+``differs``      such a run does not, which refutes nothing: papers leave settings open
+``not settled``  none of these
 ``stipulated``   it says nothing that could be false
 ===============  ===========================================================================
 
@@ -29,11 +31,13 @@ from dpaudit.extension.ledger import (
     OpenQuestion,
     Paper,
     ProofEvidence,
+    ReproductionEvidence,
 )
 from dpaudit.ledger.audits import Audits, PublishedAudit
 from dpaudit.ledger.checks import proof_of, run_check
+from dpaudit.ledger.figures import FigureRun, Figures
 
-RowVerdict = Literal["proved", "refuted", "not settled", "stipulated"]
+RowVerdict = Literal["proved", "refuted", "reproduced", "differs", "not settled", "stipulated"]
 _OF_AUDITS: Mapping[of_audits.Verdict, RowVerdict] = {
     "proved": "proved",
     "refuted": "refuted",
@@ -60,6 +64,8 @@ class JudgedRow:
         Of its check.
     audits
         The published audits of its claim as printed.
+    figure_run
+        The published run that draws its figure again.
     decided_by
         The row that it follows from, implies or restates.
     """
@@ -72,6 +78,7 @@ class JudgedRow:
     answer: str = ""
     findings: tuple[Finding, ...] = ()
     audits: tuple[PublishedAudit, ...] = ()
+    figure_run: FigureRun | None = None
     decided_by: JudgedRow | None = None
 
     @property
@@ -113,6 +120,8 @@ class Ledger:
         All that rows may refer to.
     audits
         The published audits, by claim.
+    figures
+        The published runs that draw figures again, by figure and statement.
 
     Raises
     ------
@@ -120,8 +129,12 @@ class Ledger:
         Two rows have one name.
     """
 
-    def __init__(self, papers: Iterable[Paper], audits: Audits) -> None:
-        self.papers, self.audits = tuple(papers), audits
+    def __init__(
+        self, papers: Iterable[Paper], audits: Audits, figures: Figures | None = None
+    ) -> None:
+        self.papers = tuple(papers)
+        self.audits = audits
+        self.figures = figures or {}
         self._rows: dict[str, tuple[Paper, LedgerRow]] = {}
         for paper in self.papers:
             for row in paper.rows:
@@ -183,6 +196,8 @@ class Ledger:
                 judged = _by_counterexample(blank, check)
             case Consequence(other):
                 judged = _by_row(blank, row.evidence, self._judge(other, (*path, row.name)))
+            case ReproductionEvidence(figure, statement):
+                judged = _by_figure(blank, row.evidence, self.figures.get((figure, statement)))
             case Convention():
                 judged = replace(blank, verdict="stipulated")
             case OpenQuestion():
@@ -230,9 +245,22 @@ def _findings(row: LedgerRow, check: str) -> tuple[Finding, ...]:
 
 
 def _by_row(blank: JudgedRow, evidence: Consequence, other: JudgedRow) -> JudgedRow:
-    carried = {"follows": ("proved",), "implies": ("refuted",), "restates": ("proved", "refuted")}
+    carried: dict[str, tuple[RowVerdict, ...]] = {
+        "follows": ("proved",),
+        "implies": ("refuted",),
+        "restates": ("proved", "refuted", "reproduced", "differs"),
+    }
     decides = other.verdict in carried[evidence.link]
     return replace(blank, verdict=other.verdict if decides else "not settled", decided_by=other)
+
+
+def _by_figure(
+    blank: JudgedRow, evidence: ReproductionEvidence, run: FigureRun | None
+) -> JudgedRow:
+    judged = replace(blank, figure_run=run)
+    if run is None or run.held is None or evidence.stand_in:
+        return judged
+    return replace(judged, verdict="reproduced" if run.held else "differs")
 
 
 def _refuse_contrary_audits(judged: JudgedRow, audits: Iterable[PublishedAudit]) -> None:

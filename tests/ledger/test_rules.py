@@ -6,17 +6,25 @@ from types import SimpleNamespace
 import pytest
 
 from dpaudit.errors import DpauditError
-from dpaudit.extension.ledger import AuditEvidence, Consequence, CounterexampleEvidence
-from dpaudit.ledger.rules import find_errors, require_sound
+from dpaudit.extension.ledger import (
+    AuditEvidence,
+    Consequence,
+    CounterexampleEvidence,
+    ReproductionEvidence,
+)
+from dpaudit.ledger.rules import Cards, find_errors, require_sound
 from dpaudit.ledger.verdicts import Ledger
 from tests.ledger.invented import AUDITS, CAUSES, HERE, INDEX, ROWS, SIGN, fallen, paper, row
 
-CLAIMS = {name: SimpleNamespace(question=name == "asked") for name in AUDITS}
+CARDS = Cards(
+    claims={name: SimpleNamespace(question=name == "asked") for name in AUDITS},
+    figures={"figure1": SimpleNamespace(statements={"faster": "it is faster"})},
+)
 THIRD = CounterexampleEvidence(f"{HERE}:a_third_is_no_bound")
 
 
-def errors(*papers, claims=CLAIMS):
-    return [str(error) for error in find_errors(Ledger(papers, AUDITS), claims)]
+def errors(*papers, cards=CARDS):
+    return [str(error) for error in find_errors(Ledger(papers, AUDITS), cards)]
 
 
 def changed(name, **fields):
@@ -26,7 +34,7 @@ def changed(name, **fields):
 
 def test_the_invented_paper_keeps_every_rule():
     assert errors(paper()) == []
-    require_sound(Ledger([paper()], AUDITS), CLAIMS)
+    require_sound(Ledger([paper()], AUDITS), CARDS)
 
 
 @pytest.mark.parametrize(
@@ -39,6 +47,8 @@ def test_the_invented_paper_keeps_every_rule():
         (changed("square", cause="sign"), "square: cause: got 'sign', expected none"),
         (changed("definition", repair="1/3"), "definition: repair: got '1/3', expected none"),
         (changed("audited", evidence=AuditEvidence("audit")), "audited: claim: got 'audit'"),
+        (changed("open", evidence=ReproductionEvidence("figure2", "faster")), "got 'figure2'"),
+        (changed("open", evidence=ReproductionEvidence("figure1", "slower")), "got 'slower'"),
         (changed("derived", evidence=Consequence("tird", "It is so.")), "refers to: got 'tird'"),
         (changed("square", evidence=THIRD), "square: cause: got ''"),
         (changed("audited", privacy=False), "smith2031, cause: got 'noise'"),
@@ -52,7 +62,7 @@ def test_a_broken_rule_is_named(broken, named):
     found = errors(broken)
     assert any(named in said for said in found), found
     with pytest.raises(DpauditError):
-        require_sound(Ledger([broken], AUDITS), CLAIMS)
+        require_sound(Ledger([broken], AUDITS), CARDS)
 
 
 def test_a_cause_may_stand_beside_what_is_not_settled():

@@ -8,8 +8,10 @@ from dpaudit.extension.ledger import (
     Consequence,
     CounterexampleEvidence,
     ProofEvidence,
+    ReproductionEvidence,
 )
 from dpaudit.ledger.audits import published_audits, read_audits
+from dpaudit.ledger.figures import FigureRun
 from dpaudit.ledger.verdicts import Ledger
 from tests.ledger import invented
 from tests.ledger.invented import AUDITS, HERE, audit, fallen, paper, row
@@ -142,6 +144,26 @@ def test_an_unknown_row_and_a_circle_are_named():
         ledger.judge("d")
     with pytest.raises(UnknownName, match="row: got 'e'"):
         ledger.judge("e")
+
+
+@pytest.mark.parametrize(
+    ("held", "stand_in", "verdict"),
+    [
+        (True, "", "reproduced"),
+        (False, "", "differs"),
+        (None, "", "not settled"),
+        (True, "made data", "not settled"),
+        (False, "made data", "not settled"),
+    ],
+)
+def test_a_figure_that_is_drawn_again_refutes_nothing(held, stand_in, verdict):
+    shown = row("figure", ReproductionEvidence("figure1", "faster", stand_in), standing="figure")
+    again = row("again", Consequence("figure", "The abstract says so.", link="restates"))
+    run = FigureRun(figure="figure1", statement="faster", held=held, evidence="3 epochs")
+    ledger = Ledger([paper(shown, again)], {}, {("figure1", "faster"): run})
+    assert ledger.judge("figure").verdict == ledger.judge("again").verdict == verdict
+    assert ledger.judge("figure").figure_run == run
+    assert Ledger([paper(shown)], {}).judge("figure").verdict == "not settled"
 
 
 def test_two_rows_of_one_name_are_refused():

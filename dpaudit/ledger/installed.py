@@ -1,0 +1,44 @@
+"""The ledger of all papers that are installed, with the audits and figures that are published."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from dpaudit.extension.registry import CLAIMS, FIGURES, PAPERS
+from dpaudit.ledger.audits import published_audits, read_audits
+from dpaudit.ledger.figures import published_figures
+from dpaudit.ledger.rules import Cards
+from dpaudit.ledger.verdicts import Ledger
+
+
+def installed_ledger(reports: str | os.PathLike[str] | None = None) -> Ledger:
+    """Return the ledger of the installed papers; no row of it is judged yet.
+
+    Parameters
+    ----------
+    reports
+        A folder that ``dpaudit audit --all`` wrote. Its audits stand in for the published ones of
+        the same claims, and give those of claims that the project does not publish.
+
+    Raises
+    ------
+    DataError
+        The folder has no index that can be read.
+    InvalidArgument
+        Two rows have one name.
+
+    Examples
+    --------
+    >>> "huang2020-lemma5" in installed_ledger().audits
+    True
+    """
+    audits = dict(published_audits())
+    if reports is not None:
+        audits |= read_audits(Path(reports) / "index.json")
+    return Ledger(PAPERS.all().values(), audits, published_figures())
+
+
+def installed_cards() -> Cards:
+    """Return what rows of a ledger may refer to."""
+    return Cards(claims=CLAIMS.all(), figures=FIGURES.all())
