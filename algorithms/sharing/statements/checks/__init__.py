@@ -1,0 +1,1 @@
+"""Statements on ADMM sharing, decided on instances in exact arithmetic."""

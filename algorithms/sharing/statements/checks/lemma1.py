@@ -1,0 +1,293 @@
+r"""The proof of Lemma 1 (hu2020, section 7.1; hu2019, section 7.3), step by step.
+
+| paper       | name        | meaning                                  | shape    |
+|-------------|-------------|------------------------------------------|----------|
+| D, D'       | ``here``, ``there`` | neighbours, with unit rows       | (N, 2)   |
+| v           | ``pull``    | ``y + rho (sum_{k != m} D_k x~_k - z)``  | (N, 1)   |
+| x, x'       | ``model``   | ``-(lambda I + rho D'D)^-1 D'v``         | (2, 1)   |
+
+The regulariser is ``||x||^2 / 2``, so that ``R'(x) = x`` and ``c_1 = 1``; there is one party where
+nothing else is said, so that ``v = y - rho z``, and ``y = v/2``, ``z = -v/(2 rho)``. All norms are
+at most b_1 = 1, which `Update.hypotheses` lists.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpaudit.algorithms.sharing.statements.checks.matrices import (
+    Matrix,
+    added,
+    column,
+    identity_matrix,
+    inner,
+    inverse,
+    matrix,
+    product,
+    scaled,
+    square,
+    transposed,
+)
+from dpaudit.extension.identities import identity
+from dpaudit.extension.ledger import Finding
+from dpaudit.polynomials import unknowns, vectors
+
+_SHORT = (Fraction(12, 13), Fraction(5, 13))  # a unit row with a small second entry
+
+
+@dataclass(frozen=True, kw_only=True)
+class Update:
+    """Two neighbouring designs and the state in which both parties' models are computed."""
+
+    here: Matrix
+    there: Matrix
+    pull: Matrix
+    penalty: Fraction = Fraction(1)
+    weight: Fraction = Fraction(1)
+
+    def model(self, design: Matrix) -> Matrix:
+        """Return the minimiser of eq. (6) on a design."""
+        gram = scaled(self.penalty, product(transposed(design), design))
+        curved = added(scaled(self.weight, identity_matrix(len(gram))), gram)
+        return scaled(-1, product(inverse(curved), transposed(design), self.pull))
+
+    def bracket(self, design: Matrix) -> Matrix:
+        """Return ``lambda R'(x) + D'v``, the bracket of the proof, on a design."""
+        return added(
+            scaled(self.weight, self.model(design)), product(transposed(design), self.pull)
+        )
+
+    def spread(self, design: Matrix) -> Matrix:
+        """Return ``D (rho D'D)^-1``."""
+        gram = scaled(self.penalty, product(transposed(design), design))
+        return product(design, inverse(gram))
+
+    @property
+    def phi1(self) -> Matrix:
+        """Phi_1 of the proof."""
+        change = added(self.bracket(self.there), scaled(-1, self.bracket(self.here)))
+        return product(self.spread(self.here), change)
+
+    @property
+    def phi2(self) -> Matrix:
+        """Phi_2 of the proof."""
+        change = added(self.spread(self.there), scaled(-1, self.spread(self.here)))
+        return product(change, self.bracket(self.there))
+
+    @property
+    def movement(self) -> Matrix:
+        """``D x - D' x'``."""
+        here, there = (product(d, self.model(d)) for d in (self.here, self.there))
+        return added(here, scaled(-1, there))
+
+    @property
+    def hypotheses(self) -> tuple[Finding, ...]:
+        """Assumption 1 and the neighbours of Definition 1, with b_1 = 1."""
+        rows = {inner(row, row) for design in (self.here, self.there) for row in design}
+        columns = zip(transposed(self.here), transposed(self.there), strict=True)
+        changed = sum(one != other for one, other in columns)
+        state = (square(self.pull) / 4, square(self.pull) / (2 * self.penalty) ** 2)
+        models = (square(self.model(design)) for design in (self.here, self.there))
+        distance = square(added(self.here, scaled(-1, self.there)))
+        return (
+            Finding(left=Fraction(len(rows - {1})), relation="=", right=0, instance="unit rows"),
+            Finding(left=changed, relation="=", right=1, instance="columns that differ"),
+            Finding(left=distance, relation="<=", right=1, instance="||D - D'||^2"),
+            Finding(left=max(state), relation="<=", right=1, instance="||y||^2 and ||z||^2"),
+            Finding(left=max(models), relation="<=", right=1, instance="||x||^2 and ||x'||^2"),
+        )
+
+
+def few_records() -> Update:
+    """Return two records, of which the second has the sign of its short entry changed."""
+    return Update(
+        here=matrix([[1, 0], _SHORT]),
+        there=matrix([[1, 0], [_SHORT[0], -_SHORT[1]]]),
+        pull=column("-4356/3125", "4394/3125"),
+    )
+
+
+def many_records() -> Update:
+    """Return that record with four copies of each unit vector: D'D has eigenvalues 4 and 5."""
+    copies = [[1, 0]] * 4 + [[0, 1]] * 4
+    return Update(
+        here=matrix([_SHORT, *copies]),
+        there=matrix([[_SHORT[0], -_SHORT[1]], *copies]),
+        pull=column(1, *[0] * 8),
+        weight=Fraction(1, 100),
+    )
+
+
+def stationary_point() -> tuple[Finding, ...]:
+    """Return the condition from which the proof starts, on a bounded set: it fails at the border.
+
+    ``D = 1``, ``lambda = 1/4``, ``rho = 1/2``, ``y = 1``, ``z = -1`` and ``X = [-1, 1]``, which
+    Assumption 1.1 asks for with ``b_1 = 1``. So ``v = y - rho z = 3/2``, the minimum on all of R is
+    at ``-v / (lambda + rho) = -2``, and on X at -1. The printed right side is ``-(lambda x + v) /
+    rho``.
+    """
+    weight, penalty, pull = Fraction(1, 4), Fraction(1, 2), Fraction(3, 2)
+    model = max(-pull / (weight + penalty), Fraction(-1))
+    printed = -(weight * model + pull) / penalty
+    return (
+        Finding(
+            left=model,
+            relation="=",
+            right=printed,
+            instance="D x at the border of X = [-1, 1], and the printed right side",
+        ),
+    )
+
+
+def interior_stationary_point() -> tuple[Finding, ...]:
+    """Prove the condition where X is all of R^d and the columns of D are independent.
+
+    A minimum of a differentiable function on all of R^d has gradient 0: ``lambda R'(x) + D'v + rho
+    D'D x = 0``. As D'D can be inverted, ``x = -(rho D'D)^-1 [lambda R'(x) + D'v]``; multiply by D.
+    """
+    update = few_records()
+    return tuple(
+        Finding(
+            left=square(
+                added(
+                    product(design, update.model(design)),
+                    product(update.spread(design), update.bracket(design)),
+                )
+            ),
+            relation="=",
+            right=0,
+            instance="squared norm of D x + D (rho D'D)^-1 [lambda R'(x) + D'v]",
+        )
+        for design in (update.here, update.there)
+    )
+
+
+def decomposition() -> tuple[Finding, ...]:
+    """Prove (11) from the conditions before it.
+
+    Write A and A' for ``D (rho D'D)^-1`` on the two designs, b and b' for the brackets. The left
+    side is ``-A b + A' b'``; ``Phi_1 = A (b' - b)`` and ``Phi_2 = (A' - A) b'``. All are linear in
+    the entries of A and A', so it is enough to look at one entry of each and one of b and b'.
+    """
+    a, b, other_a, other_b = unknowns("A b A' b'")
+    left = -a * b + other_a * other_b
+    right = a * (other_b - b) + (other_a - a) * other_b
+    update = few_records()
+    parts = added(update.phi1, update.phi2, scaled(-1, update.movement))
+    return (
+        identity(left, right, "any entries"),
+        Finding(
+            left=square(parts),
+            relation="=",
+            right=0,
+            instance="squared norm of Phi_1 + Phi_2 - (D x - D' x') on two records",
+        ),
+    )
+
+
+def triangle() -> tuple[Finding, ...]:
+    """Prove that the largest movement is at most the largest ``||Phi_1||`` plus ``||Phi_2||``.
+
+    For each pair (11) and the triangle inequality give ``||movement|| <= ||Phi_1|| + ||Phi_2||``,
+    and each is at most its own largest value. The triangle inequality is Cauchy and Schwarz's:
+    ``||u||^2 ||v||^2 - <u, v>^2 >= 0``, which is ``||u||^2`` times the square of the part of v
+    that is orthogonal to u.
+    """
+    u, v = vectors("u v")
+    orthogonal = v * u.square - u * (u @ v)
+    return (
+        identity(
+            orthogonal.square,
+            u.square * (u.square * v.square - (u @ v) ** 2),
+            "any u and v",
+        ),
+    )
+
+
+def phi2_bound() -> tuple[Finding, ...]:
+    """Return the bound on Phi_2, squared, on two records."""
+    update = few_records()
+    share = Fraction(2, 2) / update.penalty  # 2 / (d_m rho)
+    return (
+        Finding(
+            left=square(update.phi2),
+            relation="<=",
+            right=share**2 * square(update.bracket(update.there)),
+            instance="||Phi_2||^2, two records, d_m = 2",
+        ),
+    )
+
+
+def bracket_bound() -> tuple[Finding, ...]:
+    """Return the bound on the bracket that is to follow from the mean value theorem, squared.
+
+    ``y = (3/5, 4/5)`` and ``z = 0``, so that ``v = y`` and ``||y|| = 1``; ``lambda = 1/100``.
+    """
+    records = few_records()
+    update = Update(
+        here=records.here,
+        there=records.there,
+        pull=column("3/5", "4/5"),
+        weight=Fraction(1, 100),
+    )
+    return (
+        Finding(
+            left=square(update.bracket(update.there)),
+            relation="<=",
+            right=(update.weight + 1) ** 2,
+            instance="||lambda R'(x') + D''y||^2, two records, lambda = 1/100",
+        ),
+    )
+
+
+def phi1_bound() -> tuple[Finding, ...]:
+    """Return both steps of the bound on Phi_1.
+
+    The first takes ``||D (D'D)^-1||``, which is 1 over the least singular value, for at most
+    ``||(D'D)^-1||``, which is 1 over its square: it fails where that is above 1, as in nine records
+    with eigenvalues 4 and 5, where ``||v|| = 1``. The second takes ``||(D'D)^-1||`` for ``1/d_m``:
+    it is at least half the trace of the inverse, for two columns.
+    """
+    many, few = many_records(), few_records()
+    gram = inverse(product(transposed(few.here), few.here))
+    claimed = (many.weight + 1) / 4  # ||(D'D)^-1|| [lambda ||R''|| + ||v||], rho = 1
+    return (
+        Finding(
+            left=square(many.phi1),
+            relation="<=",
+            right=claimed**2,
+            instance="||Phi_1||^2, nine records with least eigenvalue 4",
+        ),
+        Finding(
+            left=(gram[0][0] + gram[1][1]) / 2,
+            relation="<=",
+            right=Fraction(1, 2),
+            instance="half the trace of (D'D)^-1, two records, against 1/d_m",
+        ),
+    )
+
+
+def others_bound() -> tuple[Finding, ...]:
+    """Return ``||D_k x~_k||^2 <= ||x~_k||^2`` for another party with one column of ones."""
+    design, model = column(1, 1), column(1)
+    return (
+        Finding(
+            left=square(product(design, model)),
+            relation="<=",
+            right=square(model),
+            instance="||D_k x~_k||^2, two records, D_k = (1, 1)', x~_k = 1",
+        ),
+    )
+
+
+def last_bound() -> tuple[Finding, ...]:
+    """Prove the last step of the chain: all norms are at most b_1.
+
+    ``lambda c_1 + ||y|| + rho ||z|| + rho sum_{k != m} ||x~_k||`` rises in each norm; at b_1 it is
+    ``lambda c_1 + b_1 + rho b_1 + rho (M - 1) b_1``.
+    """
+    weight, curvature, penalty, parties, bound = unknowns("lambda c rho M b")
+    left = weight * curvature + bound + penalty * bound + penalty * (parties - 1) * bound
+    right = weight * curvature + (1 + parties * penalty) * bound
+    return (identity(left, right, "norms at b_1"),)
