@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Annotated, Any
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import dpaudit.cli.completion as completion
 import dpaudit.cli.streams as streams
 from dpaudit.cli.options import Json
+
+if TYPE_CHECKING:
+    from dpaudit.ledger.verdicts import Ledger
 
 _KINDS = ("privacy", "sensitivity", "property")  # of claims
 _FIELDS = {
@@ -19,6 +23,7 @@ _FIELDS = {
     "attacks": ("name", "title"),
     "figures": ("name", "title"),
     "releases": ("name", "title"),
+    "papers": ("name", "title", "citation"),
 }
 
 
@@ -26,26 +31,29 @@ def list_installed(
     kind: Annotated[
         str | None,
         typer.Argument(
-            help="Only these: claims, distinguishers, attacks, figures or releases; or claims of "
-            "one kind: privacy, sensitivity or property.",
+            help="Only these: claims, distinguishers, attacks, figures, releases or papers; or "
+            "claims of one kind: privacy, sensitivity or property.",
             autocompletion=completion.of(*_FIELDS, *_KINDS),
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """List the claims, attacks, figures and releases that are installed."""
-    cards = _installed(kind)
+    """List the claims, attacks, figures, releases and papers that are installed."""
+    from dpaudit.ledger.installed import installed_ledger
+
+    cards, ledger = _installed(kind), installed_ledger()
     if as_json:
         document = {
-            name: [{field: getattr(card, field) for field in _FIELDS[name]} for card in some]
-            for name, some in cards.items()
+            name: [_listed(name, card, ledger) for card in some] for name, some in cards.items()
         }
         streams.write(json.dumps(document, indent=2))
         return
     import dpaudit.cli.console as terminal
+    from dpaudit.cli.ledger import claim_table, paper_table
 
     tables: dict[str, Callable[[Any], Any]] = {
-        "claims": terminal.claim_table,
+        "claims": partial(claim_table, ledger=ledger),
+        "papers": partial(paper_table, ledger=ledger),
         "distinguishers": terminal.distinguisher_table,
         "attacks": terminal.attack_table,
         "figures": terminal.figure_table,
@@ -55,10 +63,31 @@ def list_installed(
         terminal.console().print(tables[name](some))
 
 
+def _listed(room: str, card: Any, ledger: Ledger) -> dict[str, Any]:
+    """Return what is said of a card; of a claim also what became of it in its paper's ledger."""
+    shown = {field: getattr(card, field) for field in _FIELDS[room]}
+    if room != "claims":
+        return shown
+    judged = ledger.judge(card.name) if card.name in ledger else None
+    cause = None if judged is None or judged.cause is None else judged.cause.name
+    return shown | {
+        "standing": None if judged is None else judged.row.standing,
+        "verdict": None if judged is None else judged.verdict,
+        "cause": cause,
+    }
+
+
 def _installed(kind: str | None) -> dict[str, list[Any]]:
     """Return what is installed by what it is: all of it, or what is asked for."""
     from dpaudit.errors import UnknownName
-    from dpaudit.extension.registry import ATTACKS, CLAIMS, DISTINGUISHERS, FIGURES, RELEASES
+    from dpaudit.extension.registry import (
+        ATTACKS,
+        CLAIMS,
+        DISTINGUISHERS,
+        FIGURES,
+        PAPERS,
+        RELEASES,
+    )
 
     rooms: dict[str, Any] = {
         "claims": CLAIMS,
@@ -66,6 +95,7 @@ def _installed(kind: str | None) -> dict[str, list[Any]]:
         "attacks": ATTACKS,
         "figures": FIGURES,
         "releases": RELEASES,
+        "papers": PAPERS,
     }
     if kind is None:
         return {name: list(room.all().values()) for name, room in rooms.items()}
@@ -80,14 +110,23 @@ def show(
     name: Annotated[
         str,
         typer.Argument(
-            help="Name of a claim, an attack or a release.", autocompletion=completion.shown
+            help="Name of a claim, a statement of a paper, an attack or a release.",
+            autocompletion=completion.shown,
         ),
     ],
 ) -> None:
-    """Show a claim's statement and assumptions, an attack or a release, and the parameters."""
+    """Show a claim's statement and assumptions, an attack or a release, and the parameters.
+
+    Of a statement of a paper, and of a claim that is one, show what became of it.
+    """
     import dpaudit.cli.console as terminal
     from dpaudit.cli.attack import card_called
+    from dpaudit.cli.ledger import row_page, verdict_lines
     from dpaudit.extension.registry import ATTACKS, CLAIMS, DISTINGUISHERS, RELEASES
+    from dpaudit.ledger.installed import installed_ledger
+
+    pages: Iterable[Any]
+    ledger = installed_ledger()
 
     if name in ATTACKS or name in DISTINGUISHERS:
         attack = card_called(name)
@@ -95,14 +134,17 @@ def show(
     elif name in RELEASES:
         release = RELEASES.get(name)
         pages = terminal.release_page(release, release.parameters)
+    elif name in ledger and name not in CLAIMS:
+        pages = row_page(ledger.judge(name))
     else:
         claim = CLAIMS.get(name)
-        pages = terminal.claim_page(claim, claim.parameters)
+        judged = verdict_lines(ledger.judge(name)) if name in ledger else ()
+        pages = (*terminal.claim_page(claim, claim.parameters), *judged)
     for part in pages:
         terminal.console().print(part)
 
 
-_SCHEMAS = ("report", "certificate", "scan", "published-scan")
+_SCHEMAS = ("report", "certificate", "scan", "published-scan", "ledger")
 
 
 def schema(
@@ -126,7 +168,11 @@ def schema(
         streams.write(json.dumps(certificate_schema(), indent=2))
         return
     model: type[Document] = Report
-    if kind != "report":
+    if kind == "ledger":
+        from dpaudit.report.ledger_schema import LedgerDocument
+
+        model = LedgerDocument
+    elif kind != "report":
         from dpaudit.scan.finding import ScanResult
         from dpaudit.scan.published import PublishedScan
 

@@ -54,12 +54,29 @@ def figures(incomplete: str) -> list[str]:
     return _beginning(incomplete, FIGURES.all())
 
 
+def papers(incomplete: str) -> list[str]:
+    """Return papers whose names begin so."""
+    from dpaudit.extension.registry import PAPERS
+
+    return _beginning(incomplete, PAPERS)
+
+
+def causes(incomplete: str) -> list[str]:
+    """Return causes by which statements of papers fall, whose names begin so."""
+    from dpaudit.extension.registry import PAPERS
+
+    names = {cause.name for paper in PAPERS.all().values() for cause in paper.causes}
+    return _beginning(incomplete, names)
+
+
 def shown(incomplete: str) -> list[str]:
     """Return everything that has a page of its own and begins so."""
-    from dpaudit.extension.registry import ATTACKS, CLAIMS, DISTINGUISHERS, RELEASES
+    from dpaudit.extension.registry import ATTACKS, CLAIMS, DISTINGUISHERS, PAPERS, RELEASES
 
     rooms = (CLAIMS, ATTACKS, DISTINGUISHERS, RELEASES)
-    return _beginning(incomplete, [name for room in rooms for name in room.all()])
+    names = {name for room in rooms for name in room.all()}
+    rows = {row.name for paper in PAPERS.all().values() for row in paper.rows}
+    return _beginning(incomplete, names | rows)
 
 
 def _beginning(incomplete: str, names: Iterable[str]) -> list[str]:

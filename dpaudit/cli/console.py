@@ -69,14 +69,6 @@ def cell(text: object) -> Text:
     return Text(printable(str(text)))
 
 
-def claim_table(claims: Iterable[Claim]) -> Table:
-    """Return the installed claims as a table."""
-    table = titled("Claims", "name", "kind", "what it is about", "source")
-    for card in claims:
-        table.add_row(cell(card.name), card.kind, cell(card.title), cell(card.source))
-    return table
-
-
 def distinguisher_table(distinguishers: Iterable[Distinguisher]) -> Table:
     """Return the installed distinguishers as a table."""
     table = titled("Attacks that score transcripts", "name", "needs the law", "what it does")

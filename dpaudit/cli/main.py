@@ -20,6 +20,7 @@ from dpaudit.cli.audit import audit
 from dpaudit.cli.browse import list_installed, schema, show, version
 from dpaudit.cli.calibrate import calibrate
 from dpaudit.cli.canary import canary
+from dpaudit.cli.ledger import ledger
 from dpaudit.cli.prove import prove
 from dpaudit.cli.replay import replay
 from dpaudit.cli.reproduce import reproduce
@@ -51,7 +52,13 @@ _PANELS: dict[str, dict[str, Callable[..., int | None]]] = {
         "canary": canary,
         "verify": verify,
     },
-    "Papers": {"list": list_installed, "show": show, "attack": attack, "reproduce": reproduce},
+    "Papers": {
+        "list": list_installed,
+        "show": show,
+        "ledger": ledger,
+        "attack": attack,
+        "reproduce": reproduce,
+    },
     "Accounting": {"account": account, "calibrate": calibrate},
     "Stored runs": {"resume": resume, "merge": merge},
     "Packages, and this program": {

@@ -68,7 +68,7 @@ class Counts:
 5 are refuted as printed, and 6 are not settled. Of 9 more about figures, 8 are reproduced.
         """
         figures = self.reproduced + self.differing
-        about = f" Of {figures} more about figures, {self.reproduced} are reproduced."
+        about = f" Of {figures} more about figures, {_are(self.reproduced)} reproduced."
         return f"{self._of_causes}. {self._of_statements}.{about if figures else ''}"
 
     @property
@@ -84,9 +84,9 @@ class Counts:
     @property
     def _of_statements(self) -> str:
         return (
-            f"Of {_several(self.statements, 'statement')}, {self.proved} are proved "
-            f"({self.private_proved} of them about privacy), {self.refuted} are refuted as "
-            f"printed, and {self.not_settled} are not settled"
+            f"Of {_several(self.statements, 'statement')}, {_are(self.proved)} proved "
+            f"({self.private_proved} of them about privacy), {_are(self.refuted)} refuted as "
+            f"printed, and {_are(self.not_settled)} not settled"
         )
 
 
@@ -126,6 +126,10 @@ def _with_verdict(judged: Sequence[JudgedRow], verdict: str) -> list[JudgedRow]:
 
 def _several(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _are(count: int) -> str:
+    return f"{count} {'is' if count == 1 else 'are'}"
 
 
 def _spelled(count: int, noun: str) -> str:

@@ -35,15 +35,20 @@ def require_sound(ledger: Ledger, cards: Cards) -> None:
 def find_errors(ledger: Ledger, cards: Cards) -> Iterator[DpauditError]:
     """Yield every error of a ledger."""
     for paper in ledger.papers:
-        judged = list[JudgedRow]()
-        for row in paper.rows:
-            yield from _errors_of_row(ledger, paper, row, cards, judged)
-        yield from _errors_of_causes(paper, judged)
+        yield from errors_of_paper(ledger, paper, cards)
     yield from _unequal_causes(ledger)
     listed = {claim for paper in ledger.papers for row in paper.rows for claim in _claims_of(row)}
     for name, claim in cards.claims.items():
         if not claim.question and name not in listed:
             yield InvalidArgument("claim", name, "a row in the ledger of its paper")
+
+
+def errors_of_paper(ledger: Ledger, paper: Paper, cards: Cards) -> Iterator[DpauditError]:
+    """Yield every error of one paper."""
+    judged = list[JudgedRow]()
+    for row in paper.rows:
+        yield from _errors_of_row(ledger, paper, row, cards, judged)
+    yield from _errors_of_causes(paper, judged)
 
 
 def _errors_of_row(

@@ -15,7 +15,10 @@ def listed(dpaudit, *what):
     return json.loads(dpaudit("list", *what, "--json").out)
 
 
-@pytest.mark.parametrize("what", ["claims", "distinguishers", "attacks", "figures", "releases"])
+ROOMS = ("claims", "distinguishers", "attacks", "figures", "releases", "papers")
+
+
+@pytest.mark.parametrize("what", ROOMS)
 def test_one_room_is_listed_as_it_is_among_all(dpaudit, what):
     assert listed(dpaudit, what) == {what: listed(dpaudit)[what]}
 
@@ -57,19 +60,33 @@ def test_targets_are_claims_and_files_of_audits(tmp_path, monkeypatch):
 
 def test_every_name_of_what_is_installed_completes_itself(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # holds no file
-    from dpaudit.extension.registry import ATTACKS, CLAIMS, DISTINGUISHERS, FIGURES, RELEASES
+    from dpaudit.extension.registry import (
+        ATTACKS,
+        DISTINGUISHERS,
+        FIGURES,
+        PAPERS,
+        RELEASES,
+    )
 
     completions = {
         completion.distinguishers: (DISTINGUISHERS,),
         completion.attacks: (ATTACKS, DISTINGUISHERS),
         completion.releases: (RELEASES,),
         completion.figures: (FIGURES,),
-        completion.shown: (CLAIMS, ATTACKS, DISTINGUISHERS, RELEASES),
+        completion.papers: (PAPERS,),
     }
     for complete, rooms in completions.items():
         names = [name for room in rooms for name in room.all()]
         assert complete("") == sorted(names)
         assert all(name in complete(name) for name in names)
+
+
+def test_what_has_a_page_completes_itself(dpaudit):
+    from dpaudit.extension.registry import ATTACKS, CLAIMS, DISTINGUISHERS, PAPERS, RELEASES
+
+    names = {name for room in (CLAIMS, ATTACKS, DISTINGUISHERS, RELEASES) for name in room.all()}
+    rows = {row.name for paper in PAPERS.all().values() for row in paper.rows}
+    assert completion.shown("") == sorted(names | rows)
 
 
 def test_the_shell_completes_a_claim():
