@@ -37,6 +37,8 @@ FIGURE_3 = Figure(
     statements={
         "moderate noise": "with some level of noise ADMM still converges and beats party 1 alone",
         "too much noise": "too much noise ruins the model",
+        "more features": "with the features of all parties ADMM beats party 1 alone by far",
+        "better than central": "on wide data ADMM beats the model trained centrally",
     },
     run="dpaudit.algorithms.sharing.figures.noise:figure3",
 )

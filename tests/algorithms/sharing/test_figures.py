@@ -283,9 +283,10 @@ def test_the_ends_are_judged_alike_at_the_setting_drawn_and_at_others():
 
 def test_every_noise_level_is_a_setting_tried():
     drawn = noise.figure3(Request(runs=2))
-    for judgement in drawn.judgements:
+    moderate, ruined, *without_noise = drawn.judgements
+    for judgement in (moderate, ruined):
         assert len(judgement.tried) == 2 * len(noise.NOISE_LEVELS)
-    moderate, ruined = drawn.judgements
+    assert [judgement.tried for judgement in without_noise] == [(), ()]
     for data in ("a9a", "stand-in 0"):
         rows = [t for t in moderate.tried if t.setting["data"] == data]
         assert any(t.held for t in rows) or not moderate.held
@@ -301,6 +302,19 @@ def test_fewer_epochs_choose_again():
     early, late = trace(1.0, 0.5, 0.5, 0.5), trace(1.0, 0.9, 0.1, 0.1)
     assert convergence._first((late, early), 2).last_test_loss == 0.5
     assert convergence._first((late, early), 4).last_test_loss == 0.1
+
+
+def test_ends_without_noise_are_judged_against_party_1_and_the_central_model():
+    problem = tiny_problem()
+    alone, central = (
+        float(problem.test_loss(model)[0]) for model in (problem.alone, problem.central)
+    )
+    for loss in (0.85 * alone, 0.95 * alone, 0.99 * central, 1.01 * central):
+        noisy = noise.Noisy(problem, 1.0, trace(0.9, loss), ((1.0, trace(*[0.5] * 10)),))
+        more = noisy.findings()["more features"]
+        assert more.held is (loss < 0.9 * alone)
+        assert more.number == pytest.approx(loss / alone)
+        assert noisy.against_central().held is (loss < central)
 
 
 @pytest.mark.parametrize(
