@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from dpaudit.report.catalogue import Catalogue
 from dpaudit.report.document import read_index, read_report, write_index
 from dpaudit.report.render import render_html
 from dpaudit.report.schema import Report
@@ -23,7 +24,7 @@ def write_pages(folder: Path) -> None:
     """Write every page of a folder of reports: of claims, of packages, and both indices."""
     for path in sorted(folder.glob("*/report.json")):
         write_page(path)
-    write_index(published_reports(folder), folder)
+    write_index(published_reports(folder), folder, catalogue=Catalogue.installed())
     for path in sorted((folder / "packages").glob(f"*/{SCAN}")):
         page = render(read_published(path), html=True)
         path.with_suffix(".html").write_text(page, encoding="utf-8")

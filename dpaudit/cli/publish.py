@@ -34,6 +34,7 @@ from dpaudit.execution import Executor, Progress, end_with, one_thread
 from dpaudit.extension.claim import Claim
 from dpaudit.extension.settings import Settings
 from dpaudit.files import prepare_directory
+from dpaudit.report.catalogue import Catalogue
 from dpaudit.report.document import write_index, write_report
 from dpaudit.report.entries import Entries, entries_of
 from dpaudit.report.formatting import label_of
@@ -132,6 +133,7 @@ class Gallery:
         self.found: dict[tuple[str, str | None], Published] = {}
         self._reports: dict[str, tuple[Report, list[bool]]] = {}
         self._unwritten: set[str] = set()
+        self._catalogue = Catalogue.installed()
 
     def keep(self, one: Published) -> None:
         """Take an audit that ended, and write the report of its claim and the index.
@@ -141,7 +143,7 @@ class Gallery:
         if not self.found and self.page.with_suffix(".json").exists():
             # An earlier index would speak of reports that are replaced from now on.
             with attempted([]):
-                write_index({}, self.folder, self.missing)
+                write_index({}, self.folder, self.missing, self._catalogue)
         self.found[one.key] = one
         self._unwritten.add(one.claim)
         self.write_everything()
@@ -157,7 +159,7 @@ class Gallery:
                 self._write(claim)
                 self._unwritten.discard(claim)
         with attempted(failures):
-            write_index(self._in_order(), self.folder, self.missing)
+            write_index(self._in_order(), self.folder, self.missing, self._catalogue)
         return failures
 
     def _write(self, claim: str) -> None:

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit.replaying.page import unit_of
-from dpaudit.report.charts import CLAIMED, FAINT, INK, PROVED, Picture, draw_pictures, number_ticks
+from dpaudit.report.charts import CLAIMED, PROVED, Picture, draw_pictures, number_ticks
 from dpaudit.report.formatting import NONE, number
 from dpaudit.report.latex import escape_latex, format_number, format_row
+from dpaudit.report.palette import FAINT, INK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

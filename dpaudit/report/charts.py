@@ -18,21 +18,31 @@ from numpy.typing import NDArray
 
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.report.formatting import number
+from dpaudit.report.palette import (
+    BLUE,
+    DRAWN,
+    FAINT,
+    GREEN,
+    GRID,
+    INK,
+    ORANGE,
+    PAGE,
+    PINK,
+    follow_reader,
+    night_style,
+)
 from dpaudit.text import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-INK, FAINT = "#1a1a1a", "#5f6670"
-# From the palette of Okabe and Ito: told apart by colour-blind readers; line style and marker
-# differ as well, for print in greys.
-CLAIMED: dict[str, Any] = {"color": "#C44E00", "linestyle": (0, (5, 2)), "linewidth": 1.8}
-PROVED: dict[str, Any] = {"color": "#0072B2", "linestyle": "solid", "linewidth": 1.8}
+CLAIMED: dict[str, Any] = {"color": ORANGE, "linestyle": (0, (5, 2)), "linewidth": 1.8}
+PROVED: dict[str, Any] = {"color": BLUE, "linestyle": "solid", "linewidth": 1.8}
 MEASURED: dict[str, Any] = {"color": INK, "linestyle": (0, (1, 1.2)), "linewidth": 2.0}
 CLAIMED_MARK, PROVED_MARK = "D", "s"
-DATASET: dict[str, Any] = {"color": "#CC79A7", "fill": True, "alpha": 0.55}
-NEIGHBOUR: dict[str, Any] = {"color": "#005A43", "linewidth": 1.6}
+DATASET: dict[str, Any] = {"color": PINK, "fill": True, "alpha": 0.55}
+NEIGHBOUR: dict[str, Any] = {"color": GREEN, "linewidth": 1.6}
 
 _STYLE: dict[str, Any] = {
     "svg.fonttype": "none",  # text stays text: it can be searched, read aloud and copied
@@ -48,7 +58,7 @@ _STYLE: dict[str, Any] = {
     "axes.spines.right": False,
     "axes.grid": True,
     "axes.axisbelow": True,
-    "grid.color": "#d5d9de",
+    "grid.color": GRID,
     "grid.linewidth": 0.6,
     "xtick.color": FAINT,
     "ytick.color": FAINT,
@@ -56,7 +66,7 @@ _STYLE: dict[str, Any] = {
     "ytick.labelcolor": INK,
     "legend.frameon": False,
     "legend.fontsize": 9,
-    "figure.facecolor": "white",
+    "figure.facecolor": PAGE,
 }
 _PROLOGUE = re.compile(r"\A.*?(?=<svg )", re.DOTALL)
 _METADATA = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)
@@ -220,12 +230,14 @@ def _without_missing_glyphs() -> Iterator[None]:
 
 
 def _inline(text: str, label: str, prefix: str) -> str:
-    """Make a whole SVG document part of a page: no prologue, own ids, a text alternative."""
+    """Make a whole SVG document part of a page: own ids, a text alternative, night colours."""
     for unwanted in (_PROLOGUE, _METADATA, _GLOBAL_STYLE):
         text = unwanted.sub("", text, count=1)
     # Only inside tags: a label may say anything.
     text = re.sub(r"<[^>]+>", lambda tag: _REFERENCE.sub(rf"\1{prefix}-", tag.group()), text)
-    return _ROOT.sub(lambda root: _root(root.group(), label), text, count=1)
+    text = follow_reader(text)
+    style = night_style(text)
+    return _ROOT.sub(lambda root: _root(root.group(), label) + style, text, count=1)
 
 
 def _root(opening: str, label: str) -> str:
@@ -233,7 +245,7 @@ def _root(opening: str, label: str) -> str:
     assert box is not None, "matplotlib gives every figure a viewBox"
     safe = html.escape(one_line(label), quote=True)
     return (
-        f'<svg viewBox="{box[1]}" xmlns="http://www.w3.org/2000/svg" '
+        f'<svg class="{DRAWN}" viewBox="{box[1]}" xmlns="http://www.w3.org/2000/svg" '
         'xmlns:xlink="http://www.w3.org/1999/xlink" '
         f'style="stroke-linejoin:round;stroke-linecap:butt" role="img" aria-label="{safe}">'
         f"<title>{safe}</title>"

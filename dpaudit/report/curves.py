@@ -12,8 +12,6 @@ from dpaudit.report.charts import (
     CLAIMED,
     CLAIMED_MARK,
     DATASET,
-    FAINT,
-    INK,
     MEASURED,
     NEIGHBOUR,
     PROVED,
@@ -25,6 +23,7 @@ from dpaudit.report.charts import (
 from dpaudit.report.counts import ScoreCounts, WealthPath
 from dpaudit.report.formatting import number, percent
 from dpaudit.report.law import NoisyLine, ReadLaw
+from dpaudit.report.palette import COUNTED, EDGE, FAINT, INK, PAGE
 from dpaudit.report.schema import DeltaCurves, Result, TradeOffCurves
 
 if TYPE_CHECKING:
@@ -171,7 +170,7 @@ def _beyond(counts: ScoreCounts, ones: Sequence[int]) -> float:
 def _draw_scores(axes: Axes, counts: ScoreCounts) -> None:
     left, right = counts.edges[0], counts.edges[-1]
     event = (0.0, right) if counts.above else (left, 0.0)
-    axes.axvspan(*event, color="#eceff1", zorder=0, linewidth=0, label="counted")
+    axes.axvspan(*event, color=COUNTED, zorder=0, linewidth=0, label="counted")
     axes.axvline(0.0, color=FAINT, lw=1)
     for name, ones, look in (
         ("dataset", counts.on_dataset, DATASET),
@@ -238,7 +237,7 @@ def _claimed_mark(axes: Axes, epsilon: float, delta: float, bottom: float) -> No
         [max(delta, bottom)],
         CLAIMED_MARK if delta >= bottom else "v",
         color=CLAIMED["color"],
-        markeredgecolor="white",
+        markeredgecolor=PAGE,
         markersize=10,
         clip_on=False,
         zorder=5,
@@ -262,7 +261,7 @@ def _band(axes: Axes, curves: DeltaCurves, bottom: float) -> None:
             lower,
             tops,
             where=has_upper,
-            color="#9aa3ad",
+            color=EDGE,
             alpha=0.55,
             linewidth=0,
             label=f"measured: certified band{sure}",

@@ -17,8 +17,9 @@ from dpaudit.execution import available_cores
 from dpaudit.files import write_files
 from dpaudit.formats import later, read_json, schema_of, stamped
 from dpaudit.refutation.certificate import Certificate, certificates_text
+from dpaudit.report.catalogue import Catalogue
 from dpaudit.report.formatting import label, numbers, value_of
-from dpaudit.report.index import Missing, Row, render_index
+from dpaudit.report.index import NOTHING_KNOWN, Missing, Row, render_index
 from dpaudit.report.render import render_html, render_markdown
 from dpaudit.report.schema import SCHEMA_VERSION, BudgetEntry, Environment, Report
 from dpaudit.report.shown import Result as Result
@@ -121,6 +122,7 @@ def write_index(
     reports: Mapping[str, tuple[Report, Sequence[bool]]],
     folder: Path,
     missing: Mapping[str, Missing] | None = None,
+    catalogue: Catalogue = NOTHING_KNOWN,
 ) -> Path:
     """Write ``index.html``, ``index.md`` and ``index.json``; return the HTML page.
 
@@ -133,6 +135,8 @@ def write_index(
     missing
         The audits that were asked for and gave no result, and why. The index says how many of all
         are there, and its JSON has an entry without a verdict for each that is not.
+    catalogue
+        The claims' names, and why they fall.
 
     Raises
     ------
@@ -149,9 +153,10 @@ def write_index(
     entries = [*map(_entry, rows), *without]
     content = stamped("index", {"audits": entries})
     self_test = (folder / "selftest" / "selftest.json").exists()
+    known: dict[str, Any] = {"self_test": self_test, "catalogue": catalogue}
     contents = {
-        page: render_index(rows, missing, html=True, self_test=self_test),
-        folder / "index.md": render_index(rows, missing, html=False, self_test=self_test),
+        page: render_index(rows, missing, html=True, **known),
+        folder / "index.md": render_index(rows, missing, html=False, **known),
         folder / "index.json": json.dumps(content, indent=2, allow_nan=False) + "\n",
     }
     write_files(folder, {path: text.encode("utf-8") for path, text in contents.items()})

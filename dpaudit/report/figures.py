@@ -15,8 +15,6 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.report.charts import (
     CLAIMED,
     CLAIMED_MARK,
-    FAINT,
-    INK,
     PROVED,
     PROVED_MARK,
     Picture,
@@ -25,6 +23,7 @@ from dpaudit.report.charts import (
     render_svg,
 )
 from dpaudit.report.formatting import NO_UPPER, Numbers, divisor, label, number, numbers, value_of
+from dpaudit.report.palette import BEYOND, BEYOND_WORDS, FAINT, INK, PAGE
 from dpaudit.report.schema import Result
 from dpaudit.text import one_line
 
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 
 WIDTH, MARK, ALIKE = 5.6, 9, 0.005
 _ROWS = {"Claimed": 2, "Proved": 1, "Measured": 0}
+_LONGEST_TAIL, _FADES = 0.25, 10  # of the axis; steps
 
 
 def three_numbers(result: Result, *, prefix: str = "figure") -> str:
@@ -75,8 +75,9 @@ def _draw_three(axes: Axes, result: Result, shown: Numbers) -> None:
     _point(axes, "Claimed", claimed, shown.claimed, CLAIMED, CLAIMED_MARK)
     _point(axes, "Proved", proved, shown.proved, PROVED, PROVED_MARK)
     if result.verdict != "withheld":
-        _interval(axes, 0, measured.lower, measured.upper)
-        _note(axes, _middle(axes, measured.lower, measured.upper), 0, _measured_words(shown))
+        _interval(axes, 0, measured.lower, measured.upper, claimed)
+        at = _middle(axes, measured.lower, measured.upper, claimed)
+        _note(axes, at, 0, _measured_words(shown))
     if measured.pair_ceiling is not None and math.isfinite(measured.pair_ceiling):
         axes.plot([measured.pair_ceiling] * 2, [-0.35, 0.35], color=PROVED["color"], ls=":", lw=1.8)
     axes.set_yticks(list(_ROWS.values()), list(_ROWS))
@@ -112,12 +113,12 @@ def _shade_beyond(axes: Axes, claimed: float | None, high: float) -> None:
     """Shade the values that would contradict the claim."""
     if claimed is None or not math.isfinite(claimed):
         return
-    axes.axvspan(claimed, high, color="#f6e3d6", zorder=0, linewidth=0)
+    axes.axvspan(claimed, high, color=BEYOND, zorder=0, linewidth=0)
     axes.axvline(claimed, **CLAIMED)
     low = axes.get_xlim()[0]
     if high - claimed > 0.3 * (high - low):  # else the caption alone has to say it
         words: dict[str, Any] = {"ha": "right", "va": "top", "style": "italic"}
-        axes.text(high, 2.72, "above the claim ", color="#7a3200", **words)
+        axes.text(high, 2.72, "above the claim ", color=BEYOND_WORDS, **words)
 
 
 def _point(
@@ -133,26 +134,66 @@ def _point(
     _note(axes, at, height, f"{text}", beside=True)
 
 
-def _interval(axes: Axes, height: float, lower: float, upper: float | None, **look: Any) -> None:
-    """Draw a certified interval; what no end is certified for is a thin line with an arrow."""
+def _interval(
+    axes: Axes, height: float, lower: float, upper: float | None, claimed: float | None
+) -> None:
+    """Draw a certified interval: a bar as far as the claim, and a thin line beyond.
+
+    A lower end that nothing bounds from above goes on in an arrow where it exceeds the claim. Else
+    it says nothing of what lies beyond, and its tail fades before.
+    """
     left, edge = axes.get_xlim()
-    bounded = upper is not None and math.isfinite(upper)
-    start = min(max(lower, left), edge)
-    end = upper if upper is not None and bounded else edge
-    style: dict[str, Any] = {"color": INK, "linewidth": 4 if bounded else 1.5} | look
-    axes.plot([start, end], [height, height], **style, solid_capstyle="butt", zorder=3)
-    ends = [place for place in (lower, upper) if place is not None and math.isfinite(place)]
-    shown = [place for place in ends if left <= place <= edge]
-    axes.plot(shown, [height] * len(shown), "|", color=INK, markersize=14, markeredgewidth=2.2)
-    if not bounded:
+    bounded, start = _is_number(upper), min(max(lower, left), edge)
+    if bounded:
+        _bar(axes, height, (start, min(upper or 0.0, edge)), claimed)
+    elif claimed is None or lower > claimed:
+        axes.plot([start, edge], [height] * 2, color=INK, linewidth=1.5, zorder=3)
         axes.plot([edge], [height], ">", color=INK, markersize=MARK, clip_on=False)
+    else:
+        _tail(axes, height, start, min(claimed, edge))
+    ends = [place for place in (lower, upper) if place is not None and left <= place <= edge]
+    axes.plot(ends, [height] * len(ends), "|", color=INK, markersize=14, markeredgewidth=2.2)
 
 
-def _middle(axes: Axes, lower: float, upper: float | None) -> float:
+def _is_number(value: float | None) -> bool:
+    return value is not None and math.isfinite(value)
+
+
+def _bar(axes: Axes, height: float, ends: tuple[float, float], claimed: float | None) -> None:
+    """Draw what is certified: thick, but for the part that only may exceed the claim."""
+    start, end = ends
+    split = end if claimed is None or not start < claimed < end else claimed
+    look: dict[str, Any] = {"color": INK, "solid_capstyle": "butt", "zorder": 3}
+    axes.plot([start, split], [height] * 2, linewidth=4, **look)
+    if split < end:
+        axes.plot([split, end], [height] * 2, linewidth=1.2, **look)
+
+
+def _tail(axes: Axes, height: float, start: float, claimed: float) -> None:
+    """Draw a line that fades out between a lower end and the claim."""
+    first, last = _share(axes, start), _share(axes, claimed)
+    length = min(_LONGEST_TAIL, 0.8 * (last - first))
+    for part in range(_FADES):
+        ends = [first + length * (part + side) / _FADES for side in (0, 1)]
+        look: dict[str, Any] = {"alpha": 0.85 * (1 - part / _FADES) ** 1.5, "zorder": 3}
+        look |= {"color": INK, "linewidth": 4, "solid_capstyle": "butt"}
+        axes.plot(ends, [height] * 2, transform=axes.get_yaxis_transform(), **look)
+
+
+def _share(axes: Axes, value: float) -> float:
+    """Return how far a value is along the horizontal axis: 0 at its left end, 1 at its right."""
+    if axes.get_xscale() == "log":
+        value = max(value, axes.get_xlim()[0])
+    return float((axes.transScale + axes.transLimits).transform((value, 0.0))[0])
+
+
+def _middle(axes: Axes, lower: float, upper: float | None, claimed: float | None) -> float:
+    """Return where the words on an interval stand: above its middle, or above its only end."""
     left, right = axes.get_xlim()
-    end = upper if upper is not None and math.isfinite(upper) else right
     start = right if lower == math.inf else max(lower, left)
-    return (start + end) / 2
+    if _is_number(upper):
+        return (start + (upper or 0.0)) / 2
+    return (start + right) / 2 if claimed is None or lower > claimed else start
 
 
 def _note(axes: Axes, at: float, height: float, text: str, *, beside: bool = False) -> None:
@@ -174,7 +215,7 @@ def _note(axes: Axes, at: float, height: float, text: str, *, beside: bool = Fal
         ha=side,
         va=base,
         weight="bold",
-        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.8},
+        bbox={"facecolor": PAGE, "edgecolor": "none", "alpha": 0.75, "pad": 0.8},
         zorder=5,
         annotation_clip=False,
     )
@@ -211,7 +252,7 @@ def _draw_all(axes: Axes, results: Sequence[Result]) -> None:
     rows = range(len(results) - 1, -1, -1)
     high = _scale(axes, _ratios(results))
     axes.set_ylim(-0.6, len(results) - 0.4)
-    axes.axvspan(1, high, color="#f6e3d6", zorder=0, linewidth=0)
+    axes.axvspan(1, high, color=BEYOND, zorder=0, linewidth=0)
     axes.axvline(1, **CLAIMED, label="claimed")
     for row, result in zip(rows, results, strict=True):
         _row(axes, row, result, high)
@@ -230,7 +271,7 @@ def _row(axes: Axes, row: int, result: Result, high: float) -> None:
         _no_ratio(axes, row, result)
         return
     lower, upper = result.measured.lower / claimed, result.measured.upper
-    _interval(axes, row - 0.17, lower, None if upper is None else upper / claimed)
+    _interval(axes, row - 0.17, lower, None if upper is None else upper / claimed, 1.0)
     proved = value_of(result.proved, result.kind)
     if proved is not None and not math.isnan(proved):
         shape = PROVED_MARK if math.isfinite(proved) else ">"
@@ -250,7 +291,7 @@ def _no_ratio(axes: Axes, row: int, result: Result) -> None:
         color=FAINT,
         style="italic",
         va="center",
-        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.8},
+        bbox={"facecolor": PAGE, "edgecolor": "none", "alpha": 0.75, "pad": 0.8},
     )
 
 

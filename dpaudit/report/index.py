@@ -15,9 +15,12 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from importlib.resources import files
 
+from dpaudit.report.catalogue import Catalogue
 from dpaudit.report.formatting import Numbers, divisor, number, percent, share_of, value_of
+from dpaudit.report.groups import Group, grouped
 from dpaudit.report.render import missing_audits, templates
 from dpaudit.report.schema import Result, Standing
+from dpaudit.report.thumbnails import place_of
 from dpaudit.text import one_line, printable
 from dpaudit.verdicts import Verdict, gravest
 
@@ -31,6 +34,7 @@ _SECTIONS: tuple[tuple[Standing, str, str], ...] = (
     ("question", "Questions", "What nobody claims, and those who audit wanted to know."),
 )
 _SUREST = 0.9999
+NOTHING_KNOWN = Catalogue()
 _SELF_TEST = "selftest/selftest"  # and the ending
 _SCRIPT = files("dpaudit.report").joinpath("templates/index.js").read_text(encoding="utf-8")
 
@@ -73,12 +77,27 @@ class Missing:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Part:
+    """Audits of claims that fall by one cause, or on which the verdict is the same."""
+
+    title: str = ""
+    kind: str = ""
+    text: str = ""
+    rows: Sequence[Row]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Section:
     """Audits that stand for the same: claims, variants of them, or questions."""
 
     title: str
     says: str
-    rows: Sequence[Row]
+    parts: Sequence[Part]
+
+    @property
+    def rows(self) -> list[Row]:
+        """All of its audits."""
+        return [row for part in self.parts for row in part.rows]
 
 
 def render_index(
@@ -87,6 +106,7 @@ def render_index(
     *,
     html: bool,
     self_test: bool = False,
+    catalogue: Catalogue = NOTHING_KNOWN,
 ) -> str:
     """Return the index as a page, or as Markdown.
 
@@ -100,15 +120,18 @@ def render_index(
         Whether a page is asked for.
     self_test
         Whether the self-test stands beside it, to be linked.
+    catalogue
+        The claims' names, and why they fall.
     """
     page = templates(html=html).get_template("index.html.j2" if html else "index.md.j2")
     text = page.render(
-        sections=sections(rows),
+        sections=sections(rows, catalogue),
         rows=rows,
         outcome=headline(rows),
         surety=_surety(rows),
         missing=_missing(len(rows), missing or {}),
-        picture=_picture(rows) if html else None,
+        groups=_by_cause(rows, catalogue),
+        titles=catalogue.titles,
         self_test=_SELF_TEST if self_test else None,
         script=_SCRIPT,
         script_hash=_hash(_SCRIPT),
@@ -116,13 +139,24 @@ def render_index(
     return printable(text)
 
 
-def sections(rows: Sequence[Row]) -> list[Section]:
+def sections(rows: Sequence[Row], catalogue: Catalogue = NOTHING_KNOWN) -> list[Section]:
     """Return the rows by what they stand for, without the sections that have none."""
-    found = [
-        Section(title=title, says=says, rows=[row for row in rows if row.result.standing == which])
-        for which, title, says in _SECTIONS
-    ]
-    return [section for section in found if section.rows]
+    found = list[Section]()
+    for which, title, says in _SECTIONS:
+        inside = [row for row in rows if row.result.standing == which]
+        parts = _parts(inside, catalogue) if which == "claim" else [Part(rows=inside)]
+        found += [Section(title=title, says=says, parts=parts)] if inside else []
+    return found
+
+
+def _parts(rows: Sequence[Row], catalogue: Catalogue) -> list[Part]:
+    """Return the audits of claims by what the claims fall by, each claim's as they were."""
+    parts = list[Part]()
+    for group in _by_cause(rows, catalogue):
+        claims = [tile.claim for tile in group.tiles]
+        inside = [row for claim in claims for row in rows if row.result.claim == claim]
+        parts.append(Part(title=group.title, kind=group.kind, text=group.text, rows=inside))
+    return parts
 
 
 def headline(rows: Sequence[Row]) -> str:
@@ -196,20 +230,17 @@ def _sure(epsilon: float) -> str:
     return f"more than {percent(_SUREST)}" if share > _SUREST else share_of(share, 1.0)
 
 
-def _picture(rows: Sequence[Row]) -> str | None:
-    """Return one picture of all claims: of each the audit that exceeds it most."""
-    worst = dict[str, Row]()
-    for row in rows:
-        known = worst.get(row.result.claim)
-        if row.ratio is not None and row.result.standing == "claim":
-            if known is None or (known.ratio or 0.0) < row.ratio:
-                worst[row.result.claim] = row
-    if len(worst) < 2:
-        return None
-    import dpaudit.report.figures as figures
+def _by_cause(rows: Sequence[Row], catalogue: Catalogue) -> list[Group[Row]]:
+    """Return the claims as printed by what they fall by; of each the worst audit stands first."""
+    printed = [row for row in rows if row.result.standing == "claim"]
+    worst = sorted(printed, key=_excess, reverse=True)
+    return grouped(worst, catalogue)
 
-    ordered = sorted(worst.values(), key=lambda row: -(row.ratio or 0.0))
-    return figures.overview([row.result for row in ordered], prefix="index")
+
+def _excess(row: Row) -> tuple[bool, float]:
+    claimed = value_of(row.result.claimed, row.result.kind)
+    excess = -1.0 if claimed is None else place_of(row.result.measured.lower, claimed)
+    return row.result.verdict == "refuted", excess
 
 
 def _missing(there: int, missing: Mapping[str, Missing]) -> str:

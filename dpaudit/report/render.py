@@ -24,7 +24,9 @@ from dpaudit.report.formatting import (
     setting,
     why_unproved,
 )
+from dpaudit.report.groups import MARKS
 from dpaudit.report.schema import Report, Result
+from dpaudit.report.thumbnails import thumbnail
 from dpaudit.text import one_line, printable
 
 if TYPE_CHECKING:
@@ -188,6 +190,7 @@ def templates(*, html: bool) -> Environment:
         "modelled": modelled,
         "landmarks": landmarks,
         "why_unproved": why_unproved,
+        "thumbnail": thumbnail,
     }
     environment.filters.update(filters)
     # Not "none": in a template that is the literal, whatever a global of that name holds.
@@ -196,6 +199,7 @@ def templates(*, html: bool) -> Environment:
         "kept_before": kept_before,
         "missing_from": missing_from,
         "nothing": NONE,
+        "marks": MARKS,
         "searched": searched,
     }
     return environment

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ElementTree
 
 import pytest
 
 import dpaudit.report.figures as figures
+import dpaudit.report.palette as palette
 from dpaudit.errors import InvalidArgument
 from dpaudit.report.counts import ScoreCounts
 from dpaudit.report.curves import delta_against_epsilon, scores, trade_off
@@ -171,8 +173,60 @@ def test_ids_carry_the_prefix_and_labels_do_not():
     root = ElementTree.fromstring(svg)
     assert all(one.get("id").startswith("mine-") for one in root.iter() if one.get("id"))
     assert 'id="x" url(#y)' in words(svg)
-    assert "<style" not in svg
     assert "metadata" not in svg
+
+
+def test_the_only_rule_of_a_picture_reaches_such_pictures_alone():
+    svg = overview([samples.result()])
+    (rule,) = re.findall(r"<style>(.*?)</style>", svg)
+    selectors = re.findall(r"[{]([^{}]*)[{]", rule)
+    assert selectors == [f".{palette.DRAWN}"]
+    assert svg.startswith(f'<svg class="{palette.DRAWN}"')
+
+
+@pytest.mark.parametrize("make", [samples.result, samples.refuted], ids=["usual", "refuted"])
+def test_every_colour_of_a_picture_has_one_for_the_night(make):
+    svg = figures.overview([make()]) + three_numbers(make()) + trade_off(make())
+    assert re.findall(r"(?:fill|stroke): (?!none|var)([^;\"]+)", svg) == []
+    for colour in set(re.findall(r"var\((--drawn-\w+)", svg)):
+        assert f"{colour}:#" in svg, colour
+
+
+def strokes(made):
+    """Return the two ends of every line in the row of what was measured, and its claim."""
+    from matplotlib.figure import Figure
+
+    axes = Figure().add_subplot()
+    figures.show_numbers(made).draw(axes)
+    lines = [line for line in axes.lines if set(line.get_ydata()) == {0}]
+    places = [line.get_transform().transform(line.get_xydata()) for line in lines]
+    claim = axes.transData.transform((divisor(made), 0))[0]
+    return [place[:, 0] for place in places], claim, axes.bbox.x1
+
+
+@pytest.mark.parametrize(
+    ("lower", "beyond"), [(0.2, False), (0.99, False), (1.0, False), (1.1, True)]
+)
+def test_a_lower_end_goes_beyond_the_claim_only_where_it_exceeds_it(lower, beyond):
+    one = Measured(lower=lower, upper=None, confidence=0.95, estimator="")
+    ends, claim, edge = strokes(samples.result(claimed=Claimed(epsilon=1.0), measured=one))
+    far = max(place.max() for place in ends)
+    assert far == pytest.approx(edge) if beyond else far <= claim + 1e-9
+
+
+def test_a_tail_fades():
+    one = Measured(lower=0.2, upper=None, confidence=0.95, estimator="")
+    svg = three_numbers(samples.result(claimed=Claimed(epsilon=1.0), measured=one))
+    shown = [float(one) for one in re.findall(r"stroke-opacity: ([.\d]+)", svg)]
+    assert len(shown) > 5
+    assert shown == sorted(shown, reverse=True)
+
+
+def test_what_may_exceed_the_claim_is_thin():
+    one = Measured(lower=0.2, upper=1.5, confidence=0.95, estimator="")
+    svg = three_numbers(samples.result(claimed=Claimed(epsilon=1.0), measured=one))
+    assert "stroke-width: 4" in svg
+    assert "stroke-width: 1.2" in svg
 
 
 def test_the_readers_own_settings_neither_change_nor_are_changed():
@@ -200,12 +254,10 @@ def test_scores_are_drawn_with_what_is_counted(above, said):
 
 def test_both_ends_are_divided_by_the_claim_in_the_picture_of_all_results(monkeypatch):
     drawn = []
-    monkeypatch.setattr(
-        figures, "_interval", lambda axes, height, low, high: drawn.append((low, high))
-    )
+    monkeypatch.setattr(figures, "_interval", lambda axes, height, *ends: drawn.append(ends))
     one = samples.result(claimed=Claimed(epsilon=2.0, delta=1e-5))
     claimed, measured = divisor(one), one.measured
     assert claimed == 2.0
     assert measured.upper is not None
     overview([one])
-    assert drawn == [(measured.lower / claimed, measured.upper / claimed)]
+    assert drawn == [(measured.lower / claimed, measured.upper / claimed, 1.0)]

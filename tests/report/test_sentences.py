@@ -23,7 +23,15 @@ from dpaudit.report.formatting import (
     share_of,
     surety,
 )
-from dpaudit.report.index import Row, _picture, _sure, _surety, headline, plainly
+from dpaudit.report.index import (
+    NOTHING_KNOWN,
+    Row,
+    _by_cause,
+    _sure,
+    _surety,
+    headline,
+    plainly,
+)
 from dpaudit.report.schema import BudgetEntry, Claimed, Measured, Proved
 
 from . import samples
@@ -157,22 +165,20 @@ def test_the_ratio_of_a_row_is_measured_over_claimed():
     assert endless.sorted_by == "Infinity"
 
 
-def test_the_picture_is_of_the_audit_of_each_claim_that_exceeds_it_most(monkeypatch):
-    drawn = []
-    monkeypatch.setattr(
-        "dpaudit.report.figures.overview", lambda results, prefix: drawn.extend(results)
-    )
+def test_a_group_shows_of_each_claim_the_audit_that_exceeds_it_most():
     made = [
         of("a", HELD, measured=measured(0.5)),
         of("a", HELD, measured=measured(0.75)),
         of("a", HELD, measured=measured(9.0), standing="variant"),
         of("b", BROKEN, measured=measured(3.0)),
         of("b", BROKEN, measured=measured(2.0)),
-        of("c", HELD, claimed=Claimed(epsilon=0.0, delta=0.0)),
+        of("c", HELD, claimed=Claimed(epsilon=0.0, delta=0.0), measured=measured(0.0)),
     ]
-    _picture(rows(*made))
-    assert [(one.claim, one.measured.lower) for one in drawn] == [("b", 3.0), ("a", 0.75)]
-    assert _picture(rows(*made[:3])) is None
+    shown = [
+        (group.title, [(tile.claim, tile.rows[0].result.measured.lower) for tile in group.tiles])
+        for group in _by_cause(rows(*made), NOTHING_KNOWN)
+    ]
+    assert shown == [("Refuted", [("b", 3.0)]), ("Not refuted", [("c", 0.0), ("a", 0.75)])]
     assert index_module._SUREST < 1
 
 

@@ -3,6 +3,7 @@
   const tools = document.getElementById("tools");
   const words = document.getElementById("words");
   const verdict = document.getElementById("verdict");
+  const order = document.getElementById("order");
   const shown = document.getElementById("shown");
   const rows = [...document.querySelectorAll("tr[data-verdict]")];
 
@@ -15,13 +16,20 @@
       row.hidden = !kept || (verdict.value !== "" && row.dataset.verdict !== verdict.value);
       count += row.hidden ? 0 : 1;
     }
+    // A heading stands over what is shown of its own, and only while the order is its own.
+    for (const heading of document.querySelectorAll("tr.group")) {
+      let next = heading.nextElementSibling;
+      while (next !== null && next.hidden && !next.classList.contains("group")) next = next.nextElementSibling;
+      const empty = next === null || next.classList.contains("group");
+      heading.hidden = order.value !== "place" || empty;
+    }
     shown.textContent = `${count} of ${rows.length} audits`;
   };
 
   // Rows without a ratio come last.
   const key = (row, name) => {
     if (name === "place") return [0, Number(row.dataset.place)];
-    if (name === "verdict") return [0, row.dataset.verdict];
+    if (name === "verdict") return [0, row.dataset.verdict ?? ""];
     return row.dataset.ratio === "" ? [1, 0] : [0, -Number(row.dataset.ratio)];
   };
 
@@ -41,7 +49,10 @@
 
   words.addEventListener("input", filter);
   verdict.addEventListener("change", filter);
-  document.getElementById("order").addEventListener("change", (event) => sort(event.target.value));
+  order.addEventListener("change", () => {
+    sort(order.value);
+    filter();
+  });
   tools.hidden = false;
   filter();
 })();

@@ -1,0 +1,95 @@
+"""What an index says of claims beside their numbers: readable names, and why they fall.
+
+Both are known of installed claims: from their cards, and from the ledgers of their papers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from dpaudit.extension.ledger import (
+    AuditEvidence,
+    Cause,
+    Consequence,
+    LedgerRow,
+    Paper,
+    ProofEvidence,
+)
+from dpaudit.extension.registry import CLAIMS, PAPERS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """The row of a claim in the ledger of its paper.
+
+    Parameters
+    ----------
+    paper
+        The paper's name.
+    row
+        The row.
+    cause
+        Why the claim falls, where the row says it.
+    """
+
+    paper: str
+    row: LedgerRow
+    cause: Cause | None
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether the ledger itself has the proof."""
+        return isinstance(self.row.evidence, ProofEvidence)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Catalogue:
+    """What is known of claims, by their names.
+
+    Parameters
+    ----------
+    titles
+        What each is about, in a few words.
+    entries
+        Its row in the ledger of its paper.
+    """
+
+    titles: Mapping[str, str] = field(default_factory=dict)
+    entries: Mapping[str, Entry] = field(default_factory=dict)
+
+    @classmethod
+    def installed(cls) -> Catalogue:
+        """Return what the installed claims and papers say."""
+        titles = {name: card.title for name, card in CLAIMS.all().items()}
+        return cls(titles=titles, entries=entries_of_claims(PAPERS.all().values()))
+
+
+def entries_of_claims(papers: Iterable[Paper]) -> dict[str, Entry]:
+    """Return the rows of ledgers by the claims that they are about.
+
+    Examples
+    --------
+    >>> entries_of_claims([])
+    {}
+    """
+    return {claim: entry for paper in papers for claim, entry in _entries(paper)}
+
+
+def _entries(paper: Paper) -> Iterator[tuple[str, Entry]]:
+    causes = {cause.name: cause for cause in paper.causes}
+    rows = {row.name: row for row in paper.rows}
+    for row in paper.rows:
+        claim = row.evidence.claim if isinstance(row.evidence, AuditEvidence) else row.name
+        yield claim, Entry(paper=paper.name, row=row, cause=causes.get(_cause_name(row, rows)))
+
+
+def _cause_name(row: LedgerRow, rows: Mapping[str, LedgerRow]) -> str:
+    """Return the cause of a row, or else of the one that it rests on."""
+    seen = {row.name}
+    while not row.cause and isinstance(row.evidence, Consequence) and row.evidence.row in rows:
+        row = rows[row.evidence.row]
+        if row.name in seen:
+            return ""
+        seen.add(row.name)
+    return row.cause

@@ -1,0 +1,62 @@
+"""The colours of pictures, in daylight and at night: a picture in a page follows its reader's.
+
+From the palette of Okabe and Ito: told apart by colour-blind readers; line style and marker differ
+as well, for print in greys.
+"""
+
+from __future__ import annotations
+
+import re
+
+PAGE, INK, FAINT, GRID = "#ffffff", "#1a1a1a", "#5f6670", "#d5d9de"
+ORANGE, BLUE, PINK, GREEN = "#c44e00", "#0072b2", "#cc79a7", "#005a43"
+BEYOND, BEYOND_WORDS, COUNTED, EDGE = "#f6e3d6", "#7a3200", "#eceff1", "#9aa3ad"
+
+AT_NIGHT = {
+    PAGE: "#14171a",
+    INK: "#e9ebee",
+    FAINT: "#a7afb9",
+    GRID: "#363c44",
+    ORANGE: "#f0985c",
+    BLUE: "#6fb9ea",
+    PINK: "#dd9cc0",
+    GREEN: "#5fd0ae",
+    BEYOND: "#3b2a1f",
+    BEYOND_WORDS: "#f3b58c",
+    COUNTED: "#262b31",
+    EDGE: "#7f8994",
+}
+DRAWN = "dpaudit-drawn"
+"""The class of a picture that has both."""
+
+_PAINT = re.compile(r"\b(fill|stroke): (#[0-9a-f]{6})")
+
+
+def follow_reader(body: str) -> str:
+    """Return SVG whose known colours are variables, which `night_style` sets.
+
+    Examples
+    --------
+    >>> follow_reader('<path style="fill: #ffffff; stroke: #123456"/>')
+    '<path style="fill: var(--drawn-ffffff, #ffffff); stroke: #123456"/>'
+    """
+    return _PAINT.sub(lambda paint: f"{paint[1]}: {variable(paint[2])}", body)
+
+
+def variable(colour: str) -> str:
+    """Return a colour as CSS that follows the reader, where it has a pendant."""
+    return f"var({_name(colour)}, {colour})" if colour in AT_NIGHT else colour
+
+
+def night_style(colours: str) -> str:
+    """Return the ``style`` element of a picture: the colours that occur in a text, at night.
+
+    Its rule reaches such pictures only, so that it may stand inside any page; paper has daylight.
+    """
+    rules = [f"{_name(day)}:{night}" for day, night in AT_NIGHT.items() if _name(day) in colours]
+    rule = f".{DRAWN}{{{';'.join(rules)}}}"
+    return f"<style>@media screen and (prefers-color-scheme:dark){{{rule}}}</style>"
+
+
+def _name(colour: str) -> str:
+    return f"--drawn-{colour[1:]}"
