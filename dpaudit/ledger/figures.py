@@ -39,12 +39,12 @@ def published_figures() -> Figures:
 
 
 def read_figures(path: Path) -> Figures:
-    """Return the runs that an ``index.json`` of figures lists, by figure and statement.
+    """Return the runs that a ``figures.json`` lists, by figure and statement.
 
     Raises
     ------
     DataError
-        The file cannot be read, or is no such index.
+        The file cannot be read, or lists no figures.
     """
     content = read_json(path, "figures")
     try:

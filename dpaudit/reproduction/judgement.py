@@ -7,7 +7,7 @@ The verdict stays that of the setting drawn; the others only say where the state
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -80,6 +80,8 @@ class Judgement:
         None where it could not be judged.
     evidence
         The numbers, at the setting that is drawn.
+    name
+        The short name that the figure's card gives to the statement.
     number, measure
         The one that decided, and what it is.
     caveat
@@ -91,6 +93,7 @@ class Judgement:
     statement: str
     held: bool | None
     evidence: str
+    name: str = ""
     number: float | None = None
     measure: str = ""
     caveat: str = ""
@@ -108,6 +111,7 @@ def judgements(statements: Mapping[str, str], findings: Findings) -> tuple[Judge
     """
     return tuple(
         Judgement(
+            name=name,
             statement=statement,
             held=findings[name].held,
             evidence=findings[name].evidence,
@@ -126,9 +130,8 @@ def with_tried(
     others: Sequence[tuple[Setting, Findings]],
 ) -> tuple[Judgement, ...]:
     """Return the judgements with what other settings say of their statements."""
-    names = {statement: name for name, statement in statements.items()}
     return tuple(
-        replace(judgement, tried=(*judgement.tried, *_rows(names[judgement.statement], others)))
+        replace(judgement, tried=(*judgement.tried, *_rows(judgement.name, others)))
         for judgement in judged
     )
 
@@ -175,6 +178,20 @@ def in_words(setting: Setting) -> str:
         f"{name} = {value:g}" if isinstance(value, float) else f"{name} = {value}"
         for name, value in setting.items()
     )
+
+
+def held_together(some: Iterable[bool | None]) -> bool | None:
+    """Return whether all of several judgements held; None if one could not be judged.
+
+    Examples
+    --------
+    >>> held_together([True, True]), held_together([True, None]), held_together([None, False])
+    (True, None, False)
+    """
+    found = list(some)
+    if False in found:
+        return False
+    return None if None in found else True
 
 
 def all_held(judged: Sequence[Judgement]) -> bool:

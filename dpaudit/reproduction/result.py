@@ -16,7 +16,8 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Progress, Silent
 from dpaudit.files import write_files
 from dpaudit.formats import stamped
-from dpaudit.reproduction.judgement import OUTCOMES, Judgement, Tried, in_words
+from dpaudit.ledger.figures import FigureRun, read_figures
+from dpaudit.reproduction.judgement import OUTCOMES, Judgement, Tried, held_together, in_words
 
 MOST_RUNS = 1000  # a hundred times the papers'
 
@@ -87,7 +88,8 @@ class Reproduction:
 def write(reproduction: Reproduction, directory: str | Path) -> dict[str, Path]:
     """Write ``NAME.json``, ``.csv``, ``.png`` and ``.svg`` into ``directory``.
 
-    The curves are in the CSV; ``NAME-statements.csv`` has every statement at every setting.
+    The curves are in the CSV; ``NAME-statements.csv`` has every statement at every setting, and
+    ``figures.json`` what came of the statements about all figures that were written there.
 
     Raises
     ------
@@ -98,6 +100,7 @@ def write(reproduction: Reproduction, directory: str | Path) -> dict[str, Path]:
     title = f"{name}: {reproduction.title}"
     paths = {kind: folder / f"{name}.{kind}" for kind in ("json", "csv", "png", "svg")}
     paths["statements"] = folder / f"{name}-statements.csv"
+    paths["figures"] = folder / "figures.json"
     content = stamped("figure", asdict(reproduction))
     contents = {
         paths["statements"]: _statements(reproduction).encode(),
@@ -105,9 +108,35 @@ def write(reproduction: Reproduction, directory: str | Path) -> dict[str, Path]:
         paths["csv"]: table(reproduction.panels).encode(),
         paths["png"]: picture(title, reproduction.panels, "png"),
         paths["svg"]: picture(title, reproduction.panels, "svg"),
+        paths["figures"]: _listed(paths["figures"], reproduction).encode(),
     }
     write_files(folder, contents)
     return paths
+
+
+def _listed(path: Path, reproduction: Reproduction) -> str:
+    """Return the list of a folder's figures with this one, in place of an earlier run of it."""
+    known = read_figures(path).values() if path.exists() else ()
+    others = [run for run in known if run.figure != reproduction.figure]
+    runs = sorted([*others, *_runs(reproduction)], key=lambda run: run.figure)
+    entries = [asdict(run) for run in runs]
+    return json.dumps(stamped("figures", {"judgements": entries}), indent=2) + "\n"
+
+
+def _runs(reproduction: Reproduction) -> list[FigureRun]:
+    """Return what came of each statement; one that was judged in several panels is one."""
+    by_name = dict[str, list[Judgement]]()
+    for judgement in reproduction.judgements:
+        by_name.setdefault(judgement.name, []).append(judgement)
+    return [
+        FigureRun(
+            figure=reproduction.figure,
+            statement=name,
+            held=held_together(one.held for one in judged),
+            evidence="; ".join(one.evidence for one in judged),
+        )
+        for name, judged in by_name.items()
+    ]
 
 
 def _statements(reproduction: Reproduction) -> str:

@@ -33,7 +33,8 @@ def test_numbers_picture_and_a_line_a_statement(dpaudit, tmp_path):
     assert "a larger epsilon gives a smaller empirical risk" in ran.out
     name = "huang2020-figure1"
     assert {path.name for path in tmp_path.iterdir()} == {
-        f"{name}{end}" for end in (".csv", "-statements.csv", ".json", ".png", ".svg")
+        "figures.json",
+        *(f"{name}{end}" for end in (".csv", "-statements.csv", ".json", ".png", ".svg")),
     }
     written = json.loads((tmp_path / "huang2020-figure1.json").read_text())
     assert len(written["panels"][0]["curves"][0]["y"]) == 2
