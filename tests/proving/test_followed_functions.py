@@ -252,10 +252,19 @@ def test_nobody_goes_through_records_of_unknown_number() -> None:
         read_trace(clips_each, ANY_SIZE, "add-remove-record")
 
 
-@pytest.mark.parametrize("size", ["len(x)", "x.shape[0]", "x.shape", "(len(x),)", "x.size"])
+SIZES: dict[str, Callable[..., Any]] = {
+    "len": lambda x: len(x),
+    "first length": lambda x: x.shape[0],
+    "shape": lambda x: x.shape,
+    "tuple": lambda x: (len(x),),
+    "size": lambda x: x.size,
+}
+
+
+@pytest.mark.parametrize("size", SIZES)
 def test_poisson_samples_of_unknown_number(size: str) -> None:
     def release(x: Any, rng: Any) -> Any:
-        mask = rng.random(eval(size)) < 0.25
+        mask = rng.random(SIZES[size](x)) < 0.25
         return np.where(mask, x, 0).sum() + rng.normal(), x[mask].sum() + rng.normal()
 
     found = read_trace(release, ANY_SIZE, "add-remove-record", runs=24)

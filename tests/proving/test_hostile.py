@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import collections
 import copy
+import functools
 import itertools
 import math
 import os
+import sys
 import threading
 import time
+from time import time as clock
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -188,6 +192,208 @@ def gamma_with_a_location(data, rng):
 )
 def test_what_no_run_meets_is_refused(function):
     assert dpaudit.prove(function, domain=DOMAIN, epsilon=1).refusal is not None
+
+
+# --- what a call leaves for the next one, and what surrounds it -------------------------------
+
+MANY = 10**6  # calls
+COUNT, BY_NAME = [0], {"count": lambda: counted_up()}
+
+
+def counted_up(by=1):
+    COUNT[0] += by
+    return COUNT[0]
+
+
+def noisy_or_record(data, rng, count):
+    return float(data[0]) if count > MANY else data.sum() + rng.laplace()
+
+
+def counts_calls(function):
+    calls = [0]
+
+    @functools.wraps(function)
+    def call(data, rng):
+        calls[0] += 1
+        return function(data, rng) if calls[0] <= MANY else float(data[0])
+
+    return call
+
+
+@counts_calls
+def is_counted_around(data, rng):
+    return data.sum() + rng.laplace()
+
+
+class Counts:
+    def up(self):
+        return counted_up()
+
+    @property
+    def one(self):
+        return counted_up()
+
+    @staticmethod
+    def more():
+        return counted_up()
+
+
+class Inherits(Counts):
+    pass
+
+
+class Entries(dict):
+    count = 0
+
+
+COUNTS, ENTRIES, ADDS = Inherits(), Entries(), functools.partial(counted_up, 2)
+CURVE, LIVING = np.poly1d([1.0, 0.0]), {"rng": np.random.default_rng()}
+
+
+def counts_in_a_base(data, rng):
+    return noisy_or_record(data, rng, COUNTS.up())
+
+
+def counts_in_a_property(data, rng):
+    return noisy_or_record(data, rng, COUNTS.one)
+
+
+def counts_in_a_static_method(data, rng):
+    return noisy_or_record(data, rng, Counts.more())
+
+
+def counts_in_a_dictionary(data, rng):
+    return noisy_or_record(data, rng, BY_NAME["count"]())
+
+
+def counts_in_a_partial(data, rng):
+    return noisy_or_record(data, rng, ADDS())
+
+
+def counts_in_what_it_imports(data, rng):
+    from tests.proving import sketches
+
+    sketches.COUNT = getattr(sketches, "COUNT", 0) + 1
+    return noisy_or_record(data, rng, sketches.COUNT)
+
+
+def counts_in_a_library(data, rng):
+    np.linalg.count = getattr(np.linalg, "count", 0) + 1
+    return noisy_or_record(data, rng, np.linalg.count)
+
+
+def counts_in_an_attribute(data, rng):
+    ENTRIES.count += 1
+    return noisy_or_record(data, rng, ENTRIES.count)
+
+
+def counts_in_a_polynomial(data, rng):
+    CURVE.coeffs[0] += 1
+    return noisy_or_record(data, rng, CURVE.coeffs[0])
+
+
+def counts_in_a_default(data, rng, *, held=[0]):  # noqa: B006
+    held[0] += 1
+    return noisy_or_record(data, rng, held[0])
+
+
+@functools.lru_cache
+def kept_list():
+    return [0]
+
+
+def counts_in_what_is_cached(data, rng):
+    kept_list()[0] += 1
+    return noisy_or_record(data, rng, kept_list()[0])
+
+
+def with_a_generator_in_its_closure():
+    own = np.random.default_rng()
+
+    def is_seldom_open(data, rng):
+        return float(data[0]) if own.random() < 1e-6 else data.sum() + rng.laplace()
+
+    return is_seldom_open
+
+
+def draws_from_what_it_keeps(data, rng):
+    return float(data[0]) if LIVING["rng"].random() < 1e-6 else data.sum() + rng.laplace()
+
+
+def asks_for_the_time_by_another_name(data, rng):
+    return noisy_or_record(data, rng, clock() - 4e9)
+
+
+def asks_for_a_date(data, rng):
+    return noisy_or_record(data, rng, (np.datetime64("now") > np.datetime64("2100")) * 2 * MANY)
+
+
+def asks_for_a_file(data, rng):
+    return noisy_or_record(data, rng, os.path.exists("/open") * 2 * MANY)
+
+
+def asks_for_arguments(data, rng):
+    return noisy_or_record(data, rng, len(sys.argv))
+
+
+def counts_in_options(data, rng):
+    np.set_printoptions(precision=np.get_printoptions()["precision"] + 1)
+    return noisy_or_record(data, rng, np.get_printoptions()["precision"])
+
+
+def is_told_of_rare_errors(data, rng):
+    told = []
+    np.seterr(divide="call")
+    np.seterrcall(lambda *error: told.append(error))
+    np.log(np.abs(data[0] - 0.123456))
+    return float(data[1]) if told else data.sum() + rng.laplace()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        is_counted_around,
+        counts_in_a_base,
+        counts_in_a_property,
+        counts_in_a_static_method,
+        counts_in_a_dictionary,
+        counts_in_a_partial,
+        counts_in_what_it_imports,
+        counts_in_a_library,
+        counts_in_an_attribute,
+        counts_in_a_polynomial,
+        counts_in_a_default,
+        counts_in_what_is_cached,
+        with_a_generator_in_its_closure(),
+        draws_from_what_it_keeps,
+        asks_for_the_time_by_another_name,
+        asks_for_a_date,
+        asks_for_a_file,
+        asks_for_arguments,
+        counts_in_options,
+        is_told_of_rare_errors,
+    ],
+)
+def test_what_other_calls_or_surroundings_decide_is_refused(function):
+    found = dpaudit.prove(function, domain=DOMAIN, epsilon=1)
+    assert found.refusal is not None
+    assert "next call" in found.refusal.reason or "asks" in found.refusal.reason
+
+
+class Keeps:
+    scale = 1.0
+    table: ClassVar = {"mean": np.mean, "sum": lambda data: data.sum()}
+
+    def released(self, data, rng):
+        kept_list()
+        total = self.table["sum"](data)
+        return total + rng.laplace(scale=self.scale)
+
+
+def test_what_stays_as_it_is_may_be_reached():
+    found = dpaudit.prove(Keeps().released, domain=DOMAIN, epsilon=1)
+    assert found.refusal is None
+    assert found.numbers.pure == pytest.approx(1.0)
 
 
 def plain_sum(data, rng):

@@ -11,11 +11,12 @@ from __future__ import annotations
 import hashlib
 import inspect
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path as File
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from dpaudit.proving.program import Program
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.runs.comparison import UNLIKE, Comparison, Output, Way, outline_symbols
 from dpaudit.proving.runs.domain_parts import Layout, layout_of, layout_of_universe
-from dpaudit.proving.runs.kept import changed_name, kept_state, unread_name
+from dpaudit.proving.runs.kept import State, changed_name, kept_state, unread_name
 from dpaudit.proving.runs.noise import SymbolicState
 from dpaudit.proving.runs.paths import MOST_PATHS, PathTracing, explore
 from dpaudit.proving.runs.seeding import seeded_line
@@ -50,6 +51,7 @@ _ASKS = "it asks what an object is, or where and when it runs"
 _CURE_OF_ASKING = "use isinstance, and give it as an argument what else it needs"
 _CATCHES = "it catches what is raised, which may be for few records only, that no run meets"
 _CURE_OF_CATCHING = "move try, with and finally out of the function"
+_LOST = "it runs code that none of its names leads to, which may hold something for the next call"
 _GENERATORS = ("rng", "generator", "random_state")
 
 
@@ -100,7 +102,7 @@ def read_trace(
         finally:
             tracing.end()
         grown = data.grown()
-        compared, reason = Comparison(ways, grown, reader.call).run(runs, seed)
+        compared, reason = reader.compare(ways, grown, runs)
     if reason is not None:
         raise NotProved.at(place_of(function), reason)
     paths = tuple(Path(way.program, way.decisions) for way in ways)
@@ -148,11 +150,7 @@ class _Reader:
                 Way(program, decisions, *found)
                 for program, decisions, found in explore(self.tracing, self._run, most)
             ]
-            if (name := unread_name(before)) is not None:
-                raise NotProved.at(place_of(self.function), _NOT_READ.format(name), _CURE_OF_KEPT)
-            name = changed_name(before, kept_state(self.function))
-            if name is not None:
-                raise NotProved.at(place_of(self.function), _KEPT.format(name), _CURE_OF_KEPT)
+            self._refuse_state(before, {code for way in ways for code in way.steps.codes})
             if len(ways[0].program.nodes) > _MOST_TWICE:
                 return ways
             self.tracing.start(ways[0].decisions)
@@ -160,6 +158,31 @@ class _Reader:
         if not are_same(ways[0].program, self.tracing.program):
             raise NotProved.at(place_of(self.function), UNLIKE)
         return ways
+
+    def _refuse_state(self, before: State, codes: Collection[CodeType]) -> None:
+        """Refuse what may be another one for the next call, and code that nobody looked for."""
+        place, after = place_of(self.function), kept_state(self.function)
+        if (name := unread_name(before)) is not None:
+            raise NotProved.at(place, _NOT_READ.format(name), _CURE_OF_KEPT)
+        if (name := changed_name(before, after)) is not None:
+            raise NotProved.at(place, _KEPT.format(name), _CURE_OF_KEPT)
+        if (code := next(filter(partial(_is_lost, after), codes), None)) is not None:
+            line = f"{File(code.co_filename).name}:{code.co_firstlineno} {code.co_name}"
+            raise NotProved.at(line, _LOST, "call it by a name of a module, a class or a list")
+
+    def compare(self, ways: list[Way], layout: Layout, runs: int) -> tuple[int, str | None]:
+        """Return how many plain runs do what paths say, and why another one does not.
+
+        What the first ones leave in caches, no later one may change.
+        """
+        comparison = Comparison(ways, layout, self.call)
+        count, reason = comparison.run(1, self.seed)
+        if reason is not None:
+            return count, reason
+        before = kept_state(self.function)
+        found = comparison.run(runs, self.seed)
+        self._refuse_state(before, ())
+        return found
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -221,6 +244,12 @@ class _Reader:
                 place_of(self.function), reason, "return arrays, numbers, lists or dictionaries"
             )
         return self.tracing.constant_node(np.asarray(value))
+
+
+def _is_lost(state: State, code: CodeType) -> bool:
+    """Return whether code of a file was found by no name; what loads a module is no function."""
+    is_of_file = not code.co_filename.startswith("<") and code.co_name != "<module>"
+    return is_of_file and code not in state.codes
 
 
 def calling(function: Callable[..., Any]) -> Callable[[Any, Any], Any]:

@@ -19,29 +19,12 @@ from types import CodeType, FrameType
 from typing import Any
 
 from dpaudit.freezing import tracked
+from dpaudit.proving.runs.names import asking_name
 
 MOST_FOLLOWED = 60_000  # instructions of a run
 _OFTEN = 256  # instructions between two of which a frame is told
 _OWN = ("dpaudit.proving.", "dpaudit.freezing.", "dpaudit.affine.", "dpaudit.execution.")
 _GENERATOR = 0x20 | 0x80 | 0x200  # generators, coroutines, and both
-# Attributes and functions by which code learns what an object is, other than by its class.
-_TELLING = frozenset(
-    (
-        *("__class__", "__dict__", "__module__", "__doc__", "__sizeof__", "__dir__", "__slots__"),
-        *("__array_interface__", "__array_struct__", "__reduce__", "__reduce_ex__", "__mro__"),
-        *("__getattribute__", "getsizeof", "_getframe", "currentframe", "getmembers", "attrgetter"),
-        *("settrace", "gettrace", "setprofile", "get_objects", "get_referrers", "builtins"),
-    )
-)
-
-
-# Names by which code asks where and when it runs: what it does then is no function of its data.
-_SURROUNDINGS = frozenset(
-    (
-        *("environ", "getenv", "modules", "inspect", "perf_counter", "monotonic", "process_time"),
-        *("time_ns", "getpid", "get_stats", "id", "time", "now", "utcnow", "today", "stat"),
-    )
-)
 
 
 @dataclass(eq=False)
@@ -61,6 +44,8 @@ class Steps:
     catches
         The line of a function that catches what is raised; empty for none. What is raised for few
         records only, no run may meet.
+    codes
+        All code that a frame has executed.
     """
 
     most: int = MOST_FOLLOWED
@@ -68,6 +53,7 @@ class Steps:
     count: int = 0
     asks: str = ""
     catches: str = ""
+    codes: set[CodeType] = field(default_factory=set)
 
     @property
     def is_whole(self) -> bool:
@@ -92,7 +78,8 @@ def followed(steps: Steps) -> Iterator[None]:
         code = frame.f_code
         if not _is_followed(code, str(frame.f_globals.get("__name__", ""))):
             return None
-        steps.asks = steps.asks or _asks(code)
+        steps.codes.add(code)
+        steps.asks = steps.asks or asking_name(code, frame.f_globals)
         if not steps.catches and _catches(code):
             steps.catches = f"{Path(code.co_filename).name}:{code.co_firstlineno} {code.co_name}"
         if not steps.is_whole:  # what code says is read also where nobody follows it
@@ -137,13 +124,6 @@ def _is_followed(code: CodeType, module: str) -> bool:
     if module.startswith(_OWN) or tracked.is_installed(code.co_filename):
         return False
     return not code.co_filename.startswith("<frozen")
-
-
-@lru_cache(maxsize=8192)
-def _asks(code: CodeType) -> str:
-    """Return a name of code that tells a symbol from what it stands for, whatever it executes."""
-    found = next((one for one in (*code.co_names, *code.co_consts) if one in _TELLING), "")
-    return found or next((one for one in code.co_names if one in _SURROUNDINGS), "")
 
 
 @lru_cache(maxsize=8192)

@@ -1,0 +1,158 @@
+"""Names that code uses, and by which it asks where and when it runs.
+
+What code does by the clock, by files, by the state of a library or of the process is no function
+of its data: a run meets one of many surroundings.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dis
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from types import CodeType, ModuleType
+from typing import Any
+
+_STORING = frozenset(("STORE_ATTR", "DELETE_ATTR"))
+_GLOBAL = frozenset(("LOAD_GLOBAL", "LOAD_NAME"))
+_ATTRIBUTE = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
+# Attributes and functions by which code learns what an object is, other than by its class.
+_TELLING = frozenset(
+    (
+        *("__class__", "__dict__", "__module__", "__doc__", "__sizeof__", "__dir__", "__slots__"),
+        *("__array_interface__", "__array_struct__", "__reduce__", "__reduce_ex__", "__mro__"),
+        *("__getattribute__", "getsizeof", "_getframe", "currentframe", "getmembers", "attrgetter"),
+        *("settrace", "gettrace", "setprofile", "get_objects", "get_referrers", "builtins"),
+    )
+)
+# Names by which code asks where and when it runs, or reads what it, or others, may write.
+_SURROUNDINGS = frozenset(
+    (
+        *("environ", "getenv", "modules", "inspect", "perf_counter", "monotonic", "process_time"),
+        *("time_ns", "getpid", "get_stats", "id", "time", "now", "utcnow", "today", "stat"),
+        *("set_printoptions", "get_printoptions", "printoptions", "setbufsize", "getbufsize"),
+        *("seterr", "geterr", "seterrcall", "geterrcall", "getcontext", "setcontext"),
+        *("set_option", "get_option", "reset_option", "option_context", "filterwarnings"),
+        *("simplefilter", "resetwarnings", "showwarning", "cache_info", "cache_clear"),
+        *("loadtxt", "genfromtxt", "fromfile", "memmap", "read_csv", "read_parquet", "read_excel"),
+        *("read_pickle", "read_json", "read_table", "read_text", "read_bytes"),
+    )
+)
+_BUILTINS = frozenset(
+    "open input globals exec eval compile __import__ breakpoint hash setattr delattr".split()
+)
+_MODULES = frozenset(
+    (
+        *("time", "os", "posix", "nt", "genericpath", "posixpath", "ntpath", "sys", "platform"),
+        *("socket", "subprocess", "inspect", "gc", "threading", "_thread", "multiprocessing"),
+        *("tempfile", "pathlib", "io", "_io", "locale", "logging", "warnings", "resource"),
+        *("traceback", "uuid", "getpass", "signal", "ctypes", "mmap", "shutil", "glob", "sqlite3"),
+        *("shelve", "dbm", "importlib", "pkgutil", "atexit", "asyncio", "concurrent"),
+        *("contextvars", "_contextvars", "tracemalloc", "sysconfig", "site", "fileinput"),
+        *("linecache", "weakref"),
+    )
+)
+_HARMLESS = {
+    "logging": frozenset("debug info warning error critical exception log Logger".split()),
+    "warnings": frozenset(("warn",)),
+    "io": frozenset(("StringIO", "BytesIO")),
+    "sys": frozenset(("maxsize", "float_info", "stdout", "stderr")),
+    "time": frozenset(("sleep",)),
+}
+_CLOCKS = frozenset(("datetime64", "Timestamp", "to_datetime", "DatetimeIndex", "Period"))
+
+
+def names_in(code: CodeType) -> set[str]:
+    """Return the names that code uses, as such or as text, and what is written in it.
+
+    Examples
+    --------
+    >>> sorted(names_in((lambda: print(getattr(None, "real"))).__code__))
+    ['getattr', 'print', 'real']
+    """
+    found = {*code.co_names}
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            found |= names_in(one)
+        elif isinstance(one, str) and one.isidentifier():
+            found.add(one)
+    return found
+
+
+def stored_in(code: CodeType) -> set[str]:
+    """Return the names of attributes that code sets or deletes."""
+    found = {one.argval for one in dis.get_instructions(code) if one.opname in _STORING}
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            found |= stored_in(one)
+    return found
+
+
+def asking_name(code: CodeType, held: Mapping[str, Any]) -> str:
+    """Return a name by which code asks objects what they are, or where and when it runs.
+
+    Parameters
+    ----------
+    code
+        What runs.
+    held
+        The globals of its module.
+
+    Examples
+    --------
+    >>> from time import time as clock
+    >>> asking_name((lambda: clock()).__code__, {"clock": clock})
+    'clock'
+    """
+    return _told(code) or next(_asked(code, held), "")
+
+
+@lru_cache(maxsize=8192)
+def _told(code: CodeType) -> str:
+    """Return a name of code that asks, whatever it stands for and whether it is executed."""
+    found = next((one for one in (*code.co_names, *code.co_consts) if one in _TELLING), "")
+    found = found or next((one for one in code.co_names if one in _SURROUNDINGS), "")
+    if found or _CLOCKS.isdisjoint(code.co_names):
+        return found
+    return next((one for one in ("now", "today") if one in code.co_consts), "")
+
+
+def _asked(code: CodeType, held: Mapping[str, Any]) -> Iterator[str]:
+    """Yield names of builtins, of modules and of what is of them, by which code asks."""
+    for name, attribute in _loaded(code):
+        if name.removeprefix("import ").partition(".")[0] in _MODULES and name not in held:
+            yield name
+        value = held.get(name, getattr(builtins, name, None))
+        if name in _BUILTINS and name not in held:
+            yield name
+        elif isinstance(value, ModuleType):
+            if value.__name__ in _MODULES and not _is_harmless(value.__name__, attribute):
+                yield f"{name}.{attribute}" if attribute else name
+        elif _is_of_surroundings(value):
+            yield name
+
+
+@lru_cache(maxsize=8192)
+def _loaded(code: CodeType) -> tuple[tuple[str, str], ...]:
+    """Return the names that code loads from globals or imports, each with the attribute of it."""
+    found, steps = list[tuple[str, str]](), list(dis.get_instructions(code))
+    for one, after in zip(steps, [*steps[1:], None], strict=True):
+        if one.opname == "IMPORT_NAME":
+            found.append((f"import {one.argval}", ""))
+        if one.opname in _GLOBAL:
+            is_attribute = after is not None and after.opname in _ATTRIBUTE
+            found.append((one.argval, after.argval if is_attribute and after else ""))
+    return tuple(found)
+
+
+def _is_harmless(module: str, attribute: str) -> bool:
+    return attribute in _HARMLESS.get(module, ())
+
+
+def _is_of_surroundings(value: Any) -> bool:
+    """Return whether a value is of a module that knows of the surroundings."""
+    own = getattr(value, "__module__", None) if callable(value) else type(value).__module__
+    home = own.partition(".")[0] if isinstance(own, str) else ""
+    if home not in _MODULES:
+        return False
+    return not _is_harmless(home, str(getattr(value, "__name__", type(value).__name__)))
