@@ -188,6 +188,8 @@ class LedgerRow:
         The name of a cause of its paper; required where it is refuted.
     repair
         What would be true in its place, if that is known.
+    repair_check
+        A check that proves the repair, as one of `ProofEvidence` does; empty where there is none.
     defence, answer
         The best that its authors could say, and what we say to that; required where it is refuted.
     note
@@ -202,6 +204,7 @@ class LedgerRow:
     privacy: bool = False
     cause: str = ""
     repair: str = ""
+    repair_check: str = ""
     defence: str = ""
     answer: str = ""
     note: str = ""

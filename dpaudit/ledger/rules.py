@@ -93,13 +93,16 @@ def _missing_parts(judged: JudgedRow) -> Iterator[DpauditError]:
     for part, value in parts.items():
         if not value:
             yield InvalidArgument(f"{judged.row.name}: {part}", "", "one, as the row is refuted")
+    if judged.row.repair_check and not judged.row.repair:
+        yield InvalidArgument(f"{judged.row.name}: repair", "", "one, as a check proves it")
 
 
 def _parts_of_refuted_rows(judged: JudgedRow) -> Iterator[DpauditError]:
     row, verdict = judged.row, judged.verdict
     expected = f"none, as the row is {verdict}"
-    if row.repair:
-        yield InvalidArgument(f"{row.name}: repair", row.repair, expected)
+    for part, value in {"repair": row.repair, "repair_check": row.repair_check}.items():
+        if value:
+            yield InvalidArgument(f"{row.name}: {part}", value, expected)
     if row.cause and verdict != "not settled":
         yield InvalidArgument(f"{row.name}: cause", row.cause, expected)
 

@@ -64,6 +64,8 @@ class JudgedRow:
         Of its check.
     audits
         The published audits of its claim as printed.
+    repair_findings
+        Of the check that proves its repair.
     figure_run
         The published run that draws its figure again.
     decided_by
@@ -77,6 +79,7 @@ class JudgedRow:
     defence: str = ""
     answer: str = ""
     findings: tuple[Finding, ...] = ()
+    repair_findings: tuple[Finding, ...] = ()
     audits: tuple[PublishedAudit, ...] = ()
     figure_run: FigureRun | None = None
     decided_by: JudgedRow | None = None
@@ -219,14 +222,19 @@ def _by_audits(blank: JudgedRow, audits: tuple[PublishedAudit, ...]) -> JudgedRo
 
 
 def _by_proof(blank: JudgedRow, check: str) -> JudgedRow:
-    findings = _findings(blank.row, check)
+    return replace(blank, verdict="proved", findings=_proof_findings(blank.row, check))
+
+
+def _proof_findings(row: LedgerRow, check: str) -> tuple[Finding, ...]:
+    """Return what a proof's check finds, all of which has to hold."""
+    findings = _findings(row, check)
     false = [finding for finding in findings if not finding.holds]
     if false:
         expected = f"a proof whose findings all hold ({false[0].instance or false[0]})"
-        raise InvalidArgument(f"{blank.row.name}: check", check, expected)
+        raise InvalidArgument(f"{row.name}: check", check, expected)
     if not proof_of(check):
-        raise InvalidArgument(f"{blank.row.name}: check", check, "a proof in its docstring")
-    return replace(blank, verdict="proved", findings=findings)
+        raise InvalidArgument(f"{row.name}: check", check, "a proof in its docstring")
+    return findings
 
 
 def _by_counterexample(blank: JudgedRow, check: str) -> JudgedRow:
@@ -281,4 +289,5 @@ def _with_cause(judged: JudgedRow, paper: Paper) -> JudgedRow:
     cause = causes.get(row.cause) if row.cause or other is None else other.cause
     defence = row.defence or (other.defence if other else "")
     answer = row.answer or (other.answer if other else "")
-    return replace(judged, cause=cause, defence=defence, answer=answer)
+    findings = _proof_findings(row, row.repair_check) if row.repair_check else ()
+    return replace(judged, cause=cause, defence=defence, answer=answer, repair_findings=findings)

@@ -20,6 +20,7 @@ CARDS = Cards(
     claims={name: SimpleNamespace(question=name == "asked") for name in AUDITS},
     figures={"figure1": SimpleNamespace(statements={"faster": "it is faster"})},
 )
+SQUARES, HOLE = f"{HERE}:squares_are_not_negative", f"{HERE}:proof_with_a_hole"
 THIRD = CounterexampleEvidence(f"{HERE}:a_third_is_no_bound")
 
 
@@ -46,6 +47,10 @@ def test_the_invented_paper_keeps_every_rule():
         (changed("third", cause="singn"), "third: cause: got 'singn', expected one of"),
         (changed("square", cause="sign"), "square: cause: got 'sign', expected none"),
         (changed("definition", repair="1/3"), "definition: repair: got '1/3', expected none"),
+        (changed("square", repair_check=SQUARES), "square: repair_check: got"),
+        (changed("third", repair_check=SQUARES), "third: repair: got '', expected one"),
+        (changed("printed", repair_check=HOLE), "whose findings all hold (t = 2)"),
+        (changed("printed", repair_check=f"{HERE}:undocumented_proof"), "proof in its docstring"),
         (changed("audited", evidence=AuditEvidence("audit")), "audited: claim: got 'audit'"),
         (changed("open", evidence=ReproductionEvidence("figure2", "faster")), "got 'figure2'"),
         (changed("open", evidence=ReproductionEvidence("figure1", "slower")), "got 'slower'"),

@@ -1,5 +1,7 @@
 """Each kind of evidence gives its verdict, and none that says the contrary is believed."""
 
+from dataclasses import replace
+
 import pytest
 
 from dpaudit.errors import InvalidArgument, UnknownName
@@ -14,7 +16,7 @@ from dpaudit.ledger.audits import published_audits, read_audits
 from dpaudit.ledger.figures import FigureRun
 from dpaudit.ledger.verdicts import Ledger
 from tests.ledger import invented
-from tests.ledger.invented import AUDITS, HERE, audit, fallen, paper, row
+from tests.ledger.invented import AUDITS, HERE, ROWS, audit, fallen, paper, row
 
 EXPECTED = {
     "definition": "stipulated",
@@ -62,6 +64,14 @@ def test_what_implies_a_proved_row_is_not_proved_by_that(link, verdict):
 def test_the_part_that_is_proved_is_named(ledger):
     assert [one.variant for one in ledger.judge("audited").proved_part] == ["small"]
     assert ledger.judge("standing").proved_part == ()
+
+
+def test_a_repair_that_is_proved_has_the_findings_of_its_proof(ledger):
+    printed = next(one for one in ROWS if one.name == "printed")
+    proved = replace(printed, repair_check=f"{HERE}:squares_are_not_negative")
+    (found,) = Ledger([paper(proved)], AUDITS).judge("printed").repair_findings
+    assert found.holds
+    assert ledger.judge("printed").repair_findings == ()
 
 
 def test_variants_count_for_nothing(ledger):
