@@ -1,0 +1,314 @@
+r"""Where the proof of zhang2018's Theorem 3.2 breaks, and where it holds.
+
+All instances are two nodes with the functions ``m f^2 / 2``, so that ``m_i = M_i = m`` is exact.
+Then ``sigma_min(D - A) = 2`` is the one nonzero singular value, ``sigma-_max = sigma-_min`` that of
+``(W - theta I)(D - A)``, and their squares are rational: those of ``W (D + A)`` and ``(W - theta I)
+(D - A)`` are ``2 sum eta_i^2`` and ``2 sum (eta_i - theta)^2``.
+
+**What holds**, where all nodes share one penalty: ``W (D + A)`` and ``(W - theta I)(D - A)`` are
+symmetric and semi-definite, so that every line from (51) to (56) is as printed, and any delta that
+meets (21) and (22) is a rate. Eq. (23) meets (22) with ``2 m_o`` in place of ``2 m_o +
+2 sigma-_min`` (`dpaudit.algorithms.consensus.quadratics`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from dpaudit.algorithms.consensus.statements.checks.convergence import STRONG
+from dpaudit.algorithms.consensus.statements.checks.two_nodes import Step, Two, TwoNodes, product
+from dpaudit.extension.identities import identity
+from dpaudit.extension.ledger import Finding
+from dpaudit.polynomials import unknown, unknowns
+
+_WORDS = "two nodes, theta = 1, eta = (1, 2), O_i = f^2/2, from f = (3, -2)"
+_MU = Fraction(2)
+_DELTA = Fraction(1, 8)
+_NONZERO = Fraction(2)  # sigma_min(D - A)
+_ZERO, _ONE = Fraction(0), Fraction(1)
+
+
+def squared_signless(penalties: Two) -> Fraction:
+    """Return ``sigma~_max^2``, of ``W (D + A)``, which has rank one."""
+    return 2 * (penalties[0] ** 2 + penalties[1] ** 2)
+
+
+def squared_excess(penalties: Two, dual_step: Fraction) -> Fraction:
+    """Return ``sigma-_max^2``, of ``(W - theta I)(D - A)``, which has rank one."""
+    return squared_signless((penalties[0] - dual_step, penalties[1] - dual_step))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sides:
+    """The two sides of (22), as symmetric matrices ``(x_11, x_12, x_22)``; forms compare them."""
+
+    left: tuple[Fraction, Fraction, Fraction]
+    right: tuple[Fraction, Fraction, Fraction]
+
+    def gap(self, delta: Fraction) -> tuple[Fraction, Fraction]:
+        """Return trace and determinant of ``right - delta left``, at least 0 if (22) holds."""
+        a, b, c = (right - delta * left for left, right in zip(self.left, self.right, strict=True))
+        return a + c, a * c - b**2
+
+
+def sides22(state: TwoNodes, mu: Fraction, squared: Fraction | None = None) -> Sides:
+    """Return both sides of (22), the left one without delta, for equal curvatures.
+
+    ``squared`` stands for ``sigma-_max^2``, as ``sigma~_max^2`` does in (54).
+    """
+    eta, theta, m = state.penalties, state.dual_step, state.curvatures[0]
+    bar = squared_excess(eta, theta) if squared is None else squared
+    squares = mu * bar + mu**2 * m**2
+    common = squares / (theta * _NONZERO * (mu - 1))
+    one, two = (x - theta for x in eta)
+    return Sides(
+        left=(common + eta[0], (eta[0] + eta[1]) / 2, common + eta[1]),
+        right=(2 * one + 2 * m, -(one + two), 2 * two + 2 * m),
+    )
+
+
+def meets_conditions() -> tuple[Finding, ...]:
+    """Show that delta = 1/8 and mu = 2 meet (21) and (22) on the instance of `contraction`."""
+    eta, theta = STRONG.penalties, STRONG.dual_step
+    squared = (_DELTA * _MU**2 / (theta * _NONZERO)) ** 2 * squared_signless(eta)
+    trace, determinant = sides22(STRONG, _MU).gap(_DELTA)
+    return (
+        Finding(left=squared, relation="<=", right=_ONE, instance=f"square of (21), {_WORDS}"),
+        Finding(left=_ZERO, relation="<=", right=trace, instance=f"trace of (22), {_WORDS}"),
+        Finding(left=_ZERO, relation="<=", right=determinant, instance=f"determinant, {_WORDS}"),
+    )
+
+
+def contraction() -> tuple[Finding, ...]:
+    """Refute the contraction of Theorem 3.2 for a delta that meets (21) and (22).
+
+    Conditions (21) and (22) do not depend on models and slopes: they are those of `STRONG`.
+    """
+    step = Step.of(replace(STRONG, slopes=(_ONE, _ZERO), models=(_MU, _ZERO)))
+    words = (
+        "two nodes, theta = 1, eta = (1, 2), O_1 = f^2/2 - f, O_2 = f^2/2, from f = (2, 0), "
+        "delta = 1/8, mu = 2"
+    )
+    left = (1 + _DELTA) * step.after.distance
+    failing = Finding(left=left, relation="<=", right=step.distance_before, instance=words)
+    return (*meets_conditions(), failing)
+
+
+def equation55() -> tuple[Finding, ...]:
+    """Refute (55): its right side is below 0, as a "squared norm" of ``W (D + A)`` is."""
+    step = Step.of(STRONG)
+    right = step.moved + 2 * step.curved + 2 * step.held
+    left = _DELTA * step.after.distance
+    return (
+        *meets_conditions(),
+        Finding(left=left, relation="<=", right=right, instance=f"{_WORDS}, delta = 1/8, mu = 2"),
+    )
+
+
+def equation56() -> Finding:
+    """Refute (56): the squares stand for ``2 <a, J b>``, which they are not without symmetry."""
+    step = Step.of(replace(STRONG, slopes=(_ONE, _ZERO), models=(_ZERO, _ZERO)))
+    right = step.distance_before - step.after.distance - 2 * step.curved - 2 * step.held
+    words = "two nodes, theta = 1, eta = (1, 2), O_1 = f^2/2 - f, O_2 = f^2/2, from f = (0, 0)"
+    return Finding(left=step.moved, relation="<=", right=right, instance=words)
+
+
+def equation52() -> tuple[Finding, ...]:
+    r"""Refute (52), and the display before it, with mu = 2.
+
+    Both have ``||f(t+1) - f(t)||^2`` in ``W (D + A)`` on the right, which is below 0 here, times a
+    factor with ``sigma~_max``, the root of 10, which is at least 3: with 3 in its place the right
+    sides are larger than they are. What is added to both sides of (52) is left out.
+    """
+    step, eta = Step.of(STRONG), STRONG.penalties
+    left = step.after.dual_gap**2
+    change = product(eta, step.change, step.change)
+    gaps = sum((gap**2 for gap in step.after.gaps), _ZERO)
+    first = _MU**2 * 3 / _NONZERO * change
+    squares = {"the display before (52)": squared_excess(eta, _ONE), "(52)": squared_signless(eta)}
+    return tuple(
+        Finding(
+            left=left,
+            relation="<=",
+            right=first + (_MU**2 + _MU * square) / (_NONZERO * (_MU - 1)) * gaps,
+            instance=f"{name}, {_WORDS}, mu = 2",
+        )
+        for name, square in squares.items()
+    )
+
+
+def equation53() -> tuple[Finding, ...]:
+    """Prove (53): it is (21), one iteration later, which delta(t) is chosen to satisfy."""
+    return meets_conditions()[:1]
+
+
+def inner_before_equation56() -> tuple[Finding, ...]:
+    """Prove the line above (56): (49) with the gradients' difference of (34), (38) once more.
+
+    On quadratics (49) is an equality where ``m_i`` is the curvature, and so is the line.
+    """
+    step = Step.of(STRONG)
+    left = step.inner + step.held
+    return (Finding(left=left, relation="<=", right=-step.curved, instance=_WORDS),)
+
+
+def summed_inequalities() -> tuple[Finding, ...]:
+    """Prove that the sum of (55) and (56) is the contraction: what is on both sides drops out."""
+    moved, held, before = unknowns("moved held before")
+    right = (moved + held) + (before - moved - held)
+    return (identity(right, before, "right sides of (55) and (56)"),)
+
+
+def summed_assumption() -> tuple[Finding, ...]:
+    r"""Prove (49) and (50): (20), and its second line squared, summed over the nodes.
+
+    A Frobenius product of stacked rows is the sum of the rows' products, and D_m and D_M are
+    diagonal. Checked is a gradient of ``f^2/2`` at two nodes, where both hold with equality.
+    """
+    gaps = (Fraction(3), -_MU)
+    left = sum((gap * gap for gap in gaps), _ZERO)
+    return (Finding(left=left, relation="<=", right=Fraction(13), instance="m_i = M_i = 1"),)
+
+
+def largest_singular_value() -> tuple[Finding, ...]:
+    """Prove ``||C_1 C_2||^2 <= sigma_max(C_1)^2 ||C_2||^2``, column by column.
+
+    ``sigma_max(C_1)`` is the largest ``||C_1 x||`` over unit vectors. Checked is diag(1, 0).
+    """
+    return (
+        Finding(left=_ZERO, relation="<=", right=_ONE, instance="C_1 = diag(1, 0), x = (0, 1)"),
+    )
+
+
+def norm_of_product() -> Finding:
+    """Refute ``||C_1 C_2||^2 <= sigma_max(C_1) ||C_2||^2_{C_1'}`` for any C_1: here it is -1."""
+    square, form = _ONE, -_ONE  # |-1 * 1|^2, and 1 * (-1) * 1
+    return Finding(left=square, relation="<=", right=form, instance="C_1 = -1, C_2 = 1")
+
+
+def least_singular_value() -> Finding:
+    """Refute ``sigma_min(C_1)^2 ||C_2||^2 <= ||C_1 C_2||^2`` with the smallest nonzero value."""
+    diagonal, along = (_ONE, _ZERO), (_ZERO, _ONE)
+    square = sum((d * x) ** 2 for d, x in zip(diagonal, along, strict=True))
+    words = "C_1 = diag(1, 0), C_2 = (0, 1)': sigma_min(C_1) = 1"
+    return Finding(left=_ONE, relation="<=", right=Fraction(square), instance=words)
+
+
+# Both nodes at the same distance of the optimum, where D - A is zero.
+AGREEING = TwoNodes(
+    penalties=(Fraction(5, 4), Fraction(5, 4)),
+    dual_step=_ONE,
+    curvatures=(Fraction(1, 8), Fraction(1, 8)),
+    slopes=(_ZERO, _ZERO),
+    models=(_ONE, _ONE),
+)
+_CLOSE = "two nodes, theta = 1, eta = 5/4, O_i = f^2/16, mu = 3/2"
+
+
+def rate23(state: TwoNodes, mu: Fraction) -> Fraction:
+    """Return (23) where all penalties are one number w and all curvatures another.
+
+    ``sigma~_max = 2 w`` and ``sigma-_max = sigma-_min = 2 (w - theta)`` are then rational.
+
+    Examples
+    --------
+    >>> rate23(AGREEING, Fraction(3, 2))
+    Fraction(16, 45)
+    """
+    (w, _), theta, m = state.penalties, state.dual_step, state.curvatures[0]
+    tilde, bar = 2 * w, 2 * (w - theta)
+    first = theta * _NONZERO / (mu**2 * tilde)
+    squares = mu**2 * m**2 + mu * bar**2
+    second = (2 * m + 2 * bar) / (squares / (theta * _NONZERO * (mu - 1)) + tilde)
+    return min(first, second)
+
+
+def equation23() -> Finding:
+    """Refute that (23) meets (22), along the direction in which all nodes agree."""
+    mu = Fraction(3, 2)
+    sides = sides22(AGREEING, mu)
+    (a, b, c), (d, e, f) = sides.left, sides.right
+    left = rate23(AGREEING, mu) * (a + 2 * b + c)
+    return Finding(left=left, relation="<=", right=d + 2 * e + f, instance=f"{_CLOSE}, x = (1, 1)")
+
+
+def equation54() -> tuple[Finding, ...]:
+    """Refute that a delta which meets (22) meets (54), with sigma~_max: delta = 1/12 does not."""
+    delta, mu = Fraction(1, 12), Fraction(3, 2)
+    printed = sides22(AGREEING, mu, squared_signless(AGREEING.penalties))
+    return tuple(
+        Finding(left=_ZERO, relation="<=", right=value, instance=f"{name}, {_CLOSE}, delta = 1/12")
+        for name, sides in (("(22)", sides22(AGREEING, mu)), ("(54)", printed))
+        for value in sides.gap(delta)
+    )
+
+
+def last_line() -> Finding:
+    """Refute that the last line of appendix C, with sigma~_min and sigma~_max, meets (54)."""
+    mu, m = Fraction(3, 2), AGREEING.curvatures[0]
+    tilde = 2 * AGREEING.penalties[0]
+    squares = mu**2 * m**2 + mu * tilde**2
+    second = (2 * m + 2 * tilde) / (squares / (_NONZERO * (mu - 1)) + tilde)
+    delta = min(_NONZERO / (mu**2 * tilde), second)
+    sides = sides22(AGREEING, mu, tilde**2)
+    (a, b, c), (d, e, f) = sides.left, sides.right
+    left, right = delta * (a + 2 * b + c), d + 2 * e + f
+    return Finding(left=left, relation="<=", right=right, instance=f"{_CLOSE}, x = (1, 1)")
+
+
+def falling_rate() -> Finding:
+    """Refute that the rate decreases as penalties increase: from eta = 1 to 5/4 it rises."""
+    mu = Fraction(3, 2)
+    lower = replace(AGREEING, penalties=(_ONE, _ONE))
+    words = "two nodes, theta = 1, O_i = f^2/16, mu = 3/2, eta = 5/4 and 1"
+    return Finding(
+        left=rate23(AGREEING, mu), relation="<=", right=rate23(lower, mu), instance=words
+    )
+
+
+def singular_values_grow() -> tuple[Finding, ...]:
+    r"""Prove that larger penalties have larger ``sigma-_max`` and ``sigma~_max``.
+
+    ``||W X v||^2 = sum_i eta_i^2 (X v)_i^2`` grows with every eta_i, for every v, and so does its
+    largest value on unit vectors; likewise with ``eta_i - theta >= 0``. Checked are the squares on
+    two nodes, as one penalty grows.
+    """
+    later = (_ONE, Fraction(3))
+    return (
+        Finding(
+            left=squared_signless(STRONG.penalties),
+            relation="<",
+            right=squared_signless(later),
+            instance="sigma~_max^2, eta = (1, 2) and (1, 3)",
+        ),
+        Finding(
+            left=squared_excess(STRONG.penalties, _ONE),
+            relation="<",
+            right=squared_excess(later, _ONE),
+            instance="sigma-_max^2, eta = (1, 2) and (1, 3), theta = 1",
+        ),
+    )
+
+
+def second_term_bound() -> tuple[Finding, ...]:
+    r"""Prove the bound on the second term of (23), and that it falls with ``sigma-_max``.
+
+    Of the denominator ``(mu^2 M_O^2 + mu s^2)/(r (mu - 1)) + sigma~`` with ``r = theta
+    sigma_min(D - A)`` only ``mu s^2 / (r (mu - 1))`` is left, and what is left out is not negative.
+    The bound ``K (2 m_o + 2 sigma-_min) / s^2`` falls in s with everything else held fixed. (It is
+    an upper bound: that it falls says nothing on the term. And ``sigma-_min`` grows as well.)
+    """
+    square, rest, mu, over, reach = (unknown(x) for x in ("s^2", "rest", "mu", "mu-1", "r"))
+    whole = (mu * square + rest) / (reach * over)
+    kept = mu * square / (reach * over)
+    return (identity(whole - kept, rest / (reach * over), "what is left out"),)
+
+
+def rate_terms() -> tuple[Finding, ...]:
+    """Prove that the first term of (23) falls as ``sigma~_max`` grows: it is a constant over it."""
+    values: Sequence[Fraction] = [_ONE / tilde for tilde in (Fraction(2), Fraction(3))]
+    return (
+        Finding(left=values[1], relation="<", right=values[0], instance="sigma~_max = 3 and 2"),
+    )

@@ -1,0 +1,286 @@
+r"""What zhang2018 says around its theorems: section 2, 5 and 6.
+
+Where one node with the function ``m f^2 / 2 - b f`` and one neighbour is enough, (25) is, with
+noise e,
+
+    f_1(t+1) = (b - 2 lambda_1 + eta (f_1(t) + f_2(t)) - 2 eta e) / (m + 2 eta).
+
+The penalty pulls to the mean of f_1(t) and f_2(t), not to f_1(t), and the larger it is the more of
+that mean, and of the noise in it, is left: e moves the model by ``2 eta / (m + 2 eta)`` of itself.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dpaudit.algorithms.consensus.statements.checks.two_nodes import TwoNodes
+from dpaudit.datasets.census import ADULT_FEATURES, COMPLETE_RECORDS, FILE_RECORDS
+from dpaudit.extension.identities import identity
+from dpaudit.extension.ledger import Finding
+from dpaudit.polynomials import unknowns
+
+_ZERO, _ONE, _HALF = Fraction(0), Fraction(1), Fraction(1, 2)
+_LOW, _HIGH = _HALF, _ONE  # a penalty, and a larger one
+_C1, _LOG = Fraction(1, 4), Fraction(14, 10)
+
+
+def update(eta: Fraction, other: Fraction = _ZERO, noise: Fraction = _ZERO) -> Fraction:
+    """Return f_1(t+1) from f_1(t) = 0, with m = 1 and b = lambda_1 = 0.
+
+    Examples
+    --------
+    >>> update(Fraction(1), other=Fraction(1)), update(Fraction(1), noise=Fraction(1))
+    (Fraction(1, 3), Fraction(-2, 3))
+    """
+    return eta * (other - 2 * noise) / (1 + 2 * eta)
+
+
+def smaller_updates() -> tuple[Finding, ...]:
+    """Refute that a larger penalty makes the update smaller: without noise, and with noise alone.
+
+    O = f^2/2 and f_1(t) = 0, so the node stands at its own minimum.
+    """
+    pulled = [abs(update(eta, other=_ONE)) for eta in (_HIGH, _LOW)]
+    pushed = [abs(update(eta, noise=_ONE)) for eta in (_HIGH, _LOW)]
+    return (
+        Finding(
+            left=pulled[0],
+            relation="<=",
+            right=pulled[1],
+            instance="O = f^2/2, f_i = 0, f_j = 1, no noise: update at eta = 1 and 1/2",
+        ),
+        Finding(
+            left=pushed[0],
+            relation="<=",
+            right=pushed[1],
+            instance="O = f^2/2, f_i = f_j = 0, noise 1: update at eta = 1 and 1/2",
+        ),
+    )
+
+
+def resistance_to_noise() -> Finding:
+    """Refute that a larger penalty resists noise better: the same noise moves the model further.
+
+    The share ``2 eta V / (m + 2 eta V)`` of the noise that reaches the model does not depend on
+    its law, so this holds regardless of that.
+    """
+    shares = [abs(update(eta, noise=_ONE)) for eta in (_HIGH, _LOW)]
+    words = "O = f^2/2, one neighbour: share of the noise that moves f_i, eta = 1 and 1/2"
+    return Finding(left=shares[0], relation="<=", right=shares[1], instance=words)
+
+
+def resistance_to_dual_noise() -> tuple[Finding, ...]:
+    """Prove it of noise in the dual variable, of one law: its share ``2 / (m + 2 eta V)`` falls.
+
+    In (24) the noise is ``eta V e`` in the dual variable; where that is held fixed, e falls.
+    """
+    shares = [abs(update(eta, noise=_ONE / eta)) for eta in (_HIGH, _LOW)]
+    words = "O = f^2/2, one neighbour, eta e = 1: update at eta = 1 and 1/2"
+    return (Finding(left=shares[0], relation="<", right=shares[1], instance=words),)
+
+
+def distances() -> tuple[Fraction, Fraction, Fraction]:
+    """Return how far f_1 is from the optimum at t = 0, 1, 2, without noise.
+
+    Two nodes with ``f^2/2 -+ 10 f``, all models 1 at the start, eta = 1 and theta = 4/5.
+
+    Examples
+    --------
+    >>> [str(distance) for distance in distances()]
+    ['1', '4', '2']
+    """
+    start = TwoNodes(
+        penalties=(_ONE, _ONE),
+        dual_step=Fraction(4, 5),
+        curvatures=(_ONE, _ONE),
+        slopes=(Fraction(10), Fraction(-10)),
+        models=(_ONE, _ONE),
+    )
+    first = start.after()
+    one, two, three = (state.gaps[0] for state in (start, first, first.after()))
+    return abs(one), abs(two), abs(three)
+
+
+def toward_optimum() -> Finding:
+    """Refute that without noise a model always moves toward the optimum."""
+    before, after, _ = distances()
+    words = "two nodes, O_i = f^2/2 -+ 10 f, eta = 1, theta = 4/5, f_i(0) = 1: |f_1(1) - f*|"
+    return Finding(left=after, relation="<=", right=before, instance=words)
+
+
+def away_from_optimum() -> tuple[Finding, ...]:
+    """Prove that with noise a model does not always move toward the optimum.
+
+    Noise has a density on all of R^d, and (25) adds a multiple of it to the model: with a
+    probability above 0 that is further away. Shown is one such output, from the optimum's distance
+    0: O = f^2/2, f_i = f_j = 0, noise 1, eta = 1.
+    """
+    after = abs(update(_ONE, noise=_ONE))
+    return (Finding(left=_ZERO, relation="<", right=after, instance="|f_i(t) - f*|, then later"),)
+
+
+def farther_with_noise() -> tuple[Finding, ...]:
+    r"""Prove that more noise makes it more likely to move further away from the optimum.
+
+    A step ends at ``c + s e`` from the optimum, c where it ends without noise, e symmetric or not,
+    s its size. Let r be the distance before, ``||c|| < r``. The set ``K_s`` of all e with
+    ``||c + s e|| <= r`` is ``K_1 / s``, and ``K_1`` is convex with 0 inside: ``K_s`` shrinks as s
+    grows, and the probability outside does not fall. Checked are the ends of K_s in one dimension,
+    with c = 1/2 and r = 1.
+    """
+    c, r = _HALF, _ONE
+
+    def ends(size: Fraction) -> tuple[Fraction, Fraction]:
+        return (-r - c) / size, (r - c) / size
+
+    (low, high), (lower, higher) = ends(Fraction(2)), ends(_ONE)
+    return (
+        Finding(left=high, relation="<", right=higher, instance="upper end, s = 2 and 1"),
+        Finding(left=lower, relation="<", right=low, instance="lower end, s = 1 and 2"),
+    )
+
+
+def summand(eta: Fraction, rate: Fraction) -> Fraction:
+    """Return ``C (1.4 c_1 + alpha) / (eta V B)`` of (26) with c_1 = 1/4 and C = V = B = 1."""
+    return (_LOG * _C1 + rate) / eta
+
+
+def more_noise() -> tuple[Finding, ...]:
+    """Prove that more noise has a smaller bound: (26) grows with alpha, the rate of the noise."""
+    low, high = summand(_ONE, _ONE), summand(_ONE, Fraction(2))
+    return (Finding(left=low, relation="<", right=high, instance="alpha = 1 and 2, eta = 1"),)
+
+
+def growing_perturbation() -> tuple[Finding, ...]:
+    r"""Prove that (26) falls where eta rises and the perturbation ``2 eta V e`` does not fall.
+
+    That perturbation has the law of (24) with the rate ``alpha / (2 eta V)``. With ``k = alpha /
+    eta`` the summand is ``1.4 C c_1 / (eta V B) + C k / (V B)``: the first part falls as eta rises,
+    the second does not rise as k does not.
+    """
+    eta, k, c1 = unknowns("eta k c_1")
+    split = _LOG * c1 / eta + k
+    return (identity((_LOG * c1 + k * eta) / eta, split, "C = V = B = 1"),)
+
+
+def constant_perturbation() -> Finding:
+    """Refute that the perturbation has to increase for a smaller bound: alpha rises with eta.
+
+    ``2 eta V e`` keeps its law, and the part of (26) with c_1 falls.
+    """
+    before, after = summand(_LOW, _ONE), summand(_HIGH, Fraction(2))
+    words = "(26) before and after: alpha = 2 eta, eta = 1/2 and 1, C = V = B = 1"
+    return Finding(left=before, relation="<=", right=after, instance=words)
+
+
+def accumulating_loss() -> tuple[Finding, ...]:
+    """Prove that the bound on the loss grows with every iteration: its summands are above 0.
+
+    The loss of a run is not below that of its first iterations either, which are a part of what is
+    seen.
+    """
+    sums = [sum((summand(_ONE, _ONE) for _ in range(t)), _ZERO) for t in (1, 2)]
+    return (Finding(left=sums[0], relation="<", right=sums[1], instance="P(1) and P(2)"),)
+
+
+def almost_same_output() -> tuple[Finding, ...]:
+    r"""Prove that a small epsilon makes what an adversary sees almost the same.
+
+    Of any set, ``P(S) - P^(S) <= (1 - e^-epsilon) P(S) <= epsilon``. Checked is randomised
+    response, with the odds ``p = e^epsilon = 101/100``: the difference is ``(p - 1)/(p + 1)``, at
+    most half of ``p - 1``.
+    """
+    odds = Fraction(101, 100)
+    total = (odds - 1) / (odds + 1)
+    return (Finding(left=total, relation="<=", right=(odds - 1) / 2, instance="e^eps = 101/100"),)
+
+
+def sensitivity_of_noise() -> Finding:
+    """Refute that the sensitivity does not depend on eta: that of the noise behind an output does.
+
+    By the line after (62), with the gradients' difference at its bound 2: ``C / (eta V B)``.
+    """
+    low, high = 1 / _LOW, 1 / _HIGH
+    words = "C / (eta V B) with C = V = B = 1, eta = 1/2 and 1"
+    return Finding(left=low, relation="=", right=high, instance=words)
+
+
+def sensitivity_of_gradient() -> tuple[Finding, ...]:
+    """Prove it of the gradient, which ``2 eta V e`` perturbs: ``2 eta V`` times it is 2 C / B."""
+    eta, weight, degree = unknowns("eta C/B V")
+    shift = weight / (eta * degree)
+    return (identity(2 * eta * degree * shift, 2 * weight, "2 eta V times C / (eta V B)"),)
+
+
+def many_directions() -> Finding:
+    r"""Refute that section 4 remains valid for objectives of another form than margins.
+
+    A record's part of O may be ``h(f)`` with gradients of at most 1 and Hessians between 0 and
+    ``c_1 I``, as ``c_1 ||f||^2 / 2`` is near f = 0. Replaced by ``nearly 0``, the noise behind the
+    output f = 0 stays where it is, and the ratio of the determinants is ``(1 + a)^d`` with ``a =
+    c_1 / (2 eta V)`` (C = B and rho -> 0). Its logarithm is at least ``d (a - a^2/2)``; (26)
+    allows ``(1.4 c_1 + alpha) / (eta V)``, whatever d is.
+    """
+    eta, rate, dimension = _HALF, Fraction(3), 104
+    a = _C1 / (2 * eta)
+    left = dimension * (a - a**2 / 2)
+    words = "d = 104, c_1 = 1/4, eta V = 1/2, alpha = 3, C = B: loss of the output 0, from below"
+    return Finding(left=left, relation="<=", right=summand(eta, rate), instance=words)
+
+
+def margin_form() -> tuple[Finding, ...]:
+    """Prove that it does for any loss of a margin ``u'f`` with ``|L'| <= 1``, ``0 < L'' <= c_1``.
+
+    The proof of Theorem 4.1 uses labels only in ``u = y x``. A regression loss ``l(y - x'f)`` has
+    the same form. Checked is that both directions of the determinant are allowed for in (26):
+    ``2 a <= 1.4 C c_1 / (eta V B)``, a the share of `many_directions`.
+    """
+    a = _C1 / (2 * _HALF)
+    return (Finding(left=2 * a, relation="<=", right=_LOG * _C1 / _HALF, instance="d = 2"),)
+
+
+def records_of_adult() -> tuple[Finding, ...]:
+    """Compare the records and features of Adult after preprocessing with those of the paper."""
+    return (
+        Finding(left=COMPLETE_RECORDS, relation="=", right=45_223, instance="complete records"),
+        Finding(left=len(ADULT_FEATURES), relation="=", right=105, instance="features"),
+    )
+
+
+def people_of_adult() -> tuple[Finding, ...]:
+    """Count the people in both files of Adult."""
+    words = "adult.data and adult.test"
+    return (Finding(left=sum(FILE_RECORDS), relation="=", right=48_842, instance=words),)
+
+
+def uneven_records() -> tuple[Finding, ...]:
+    r"""Prove that records spread unevenly have a larger P(t), where nodes have as many neighbours.
+
+    P(t) is the largest of ``s_i / (V_i B_i)``, s the same at all nodes. With one degree V it is
+    ``s / (V min_i B_i)``, and the least B_i is below the mean unless all are the same. With degrees
+    of their own it need not be: in a star the centre can spare records for the leaves. Checked are
+    four nodes with 40 records, each with two neighbours.
+    """
+    even, uneven = (10, 10, 10, 10), (7, 11, 11, 11)
+    bounds = [_largest(sizes, (2, 2, 2, 2)) for sizes in (even, uneven)]
+    return (Finding(left=bounds[0], relation="<", right=bounds[1], instance="a ring of four"),)
+
+
+def uneven_star() -> Finding:
+    """Show a star in which the uneven spread has the smaller bound."""
+    degrees = (3, 1, 1, 1)
+    even, uneven = (_largest(sizes, degrees) for sizes in ((10,) * 4, (7, 11, 11, 11)))
+    words = "a star of four nodes, 40 records: even, and 7 at the centre"
+    return Finding(left=even, relation="<=", right=uneven, instance=words)
+
+
+def _largest(sizes: tuple[int, ...], degrees: tuple[int, ...]) -> Fraction:
+    return max(Fraction(1, size * degree) for size, degree in zip(sizes, degrees, strict=True))
+
+
+def smaller_loss_at_larger_penalty() -> tuple[Finding, ...]:
+    """Prove that increasing penalties have a smaller P(T) at the same noise rate, by (26)."""
+    constant = sum((summand(_ONE, _ONE) for _ in range(3)), _ZERO)
+    growing = sum((summand(Fraction(2) ** t, _ONE) for t in range(3)), _ZERO)
+    words = "three iterations, alpha = 1, eta = 1, 2, 4 and 1, 1, 1"
+    return (Finding(left=growing, relation="<", right=constant, instance=words),)

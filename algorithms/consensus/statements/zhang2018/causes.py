@@ -1,0 +1,154 @@
+"""What is wrong in the paper: each fault, misprint and reading under one name."""
+
+from __future__ import annotations
+
+from dpaudit.extension.ledger import Cause
+
+PRODUCTS = Cause(
+    name="products that are not semi-definite",
+    text=(
+        "W(D + A) and (W - theta I)(D - A) are products of semi-definite matrices. Where nodes "
+        "have penalties of their own they are not symmetric, and their quadratic forms are "
+        "negative in some directions: (38) does not give (39), and what is written as a squared "
+        "norm is none."
+    ),
+    nature="fault",
+)
+BOUND = Cause(
+    name="penalties without a bound",
+    text=(
+        "eta_i(t) < infinity at every t allows penalties that grow for ever. The right side of "
+        "(43) is then infinite, and the models stop before the optimum."
+    ),
+    nature="fault",
+)
+SMALLEST = Cause(
+    name="smallest nonzero singular value",
+    text=(
+        "Along the direction in which all nodes agree (W - theta I)(D - A) is zero. A bound from "
+        "below with its smallest nonzero singular value does not hold there."
+    ),
+    nature="fault",
+)
+FALLING = Cause(
+    name="a falling upper bound",
+    text=(
+        "That an upper bound of the second term of (23) falls says nothing on the term, which "
+        "rises with its numerator, 2 m_o + 2 sigma-_min, while penalties are near theta."
+    ),
+    nature="fault",
+)
+STEPS = Cause(
+    name="differences that vanish",
+    text=(
+        "A sequence whose differences tend to zero need not converge, as the harmonic sums do not."
+    ),
+    nature="fault",
+)
+PULL = Cause(
+    name="what the penalty pulls to",
+    text=(
+        "The penalty of (10) and (25) pulls f_i to the mean of f_i(t) and its neighbours' models, "
+        "less the noise; not to f_i(t). The larger it is, the more of these moves reaches f_i."
+    ),
+    nature="fault",
+)
+INSIDE = Cause(
+    name="noise inside of the penalty",
+    text=(
+        "In (24) noise e moves the model by 2 eta V / (m + 2 eta V) of itself, which grows with "
+        "eta. What falls is the effect of noise of one law in the dual variable, 2 / (m + 2 eta V)."
+    ),
+    nature="reading",
+)
+TOWARD = Cause(
+    name="distance to the optimum",
+    text=(
+        "No model of M-ADMM has to come nearer to the optimum in every step: a node's first step "
+        "is towards the minimum of its own data."
+    ),
+    nature="fault",
+)
+SIGNAL = Cause(
+    name="a signal that stops growing",
+    text=(
+        "With penalties that grow, the record's part of the sum of the stationarity conditions "
+        "converges, and the noise's does not: averaging over more iterations finds less."
+    ),
+    nature="fault",
+)
+KNOWN = Cause(
+    name="an unknown factor of a known vector",
+    text=(
+        "A private penalty multiplies a vector that the attacker knows in each stationarity "
+        "condition: one unknown number an iteration, which is integrated or projected out."
+    ),
+    nature="fault",
+    privacy=True,
+)
+MIRROR = Cause(
+    name="record and mirror image",
+    text=(
+        "Everything depends on y x, which (x, y) and (-x, -y) share: no attacker tells them apart."
+    ),
+    nature="reading",
+)
+FORM = Cause(
+    name="losses of a margin",
+    text=(
+        "The determinants of section 4 are bounded by two directions a record. An objective whose "
+        "records bend it in all d directions has a determinant of d factors."
+    ),
+    nature="reading",
+    privacy=True,
+)
+UNIT = Cause(
+    name="what sensitivity is measured in",
+    text=(
+        "A record moves the gradient of a node's objective by at most 2 C/B whatever eta is, the "
+        "noise behind an output by C/(eta V B), and the minimiser by 2 C/(B(rho/N + 2 eta V))."
+    ),
+    nature="reading",
+)
+STRICT = Cause(
+    name="a strict inequality at zero",
+    text="-ln(1 - x) < 1.4 x is asserted on [0, 1/2], and both sides are 0 at x = 0.",
+    nature="misprint",
+)
+VECTOR = Cause(
+    name="a sum in place of a vector",
+    text="W D 1 is the vector of the eta_i V_i; the text has their sum.",
+    nature="misprint",
+)
+TILDE = Cause(
+    name="tilde for bar",
+    text=(
+        "Appendix C has sigma~, of W(D + A), in (52), in (54) and in its last line, where Theorem "
+        "3.2 and the lines before have sigma-, of (W - theta I)(D - A)."
+    ),
+    nature="misprint",
+)
+COUNT = Cause(
+    name="records and features of Adult",
+    text="The files hold 45,222 complete records; columns of 104 features follow from them.",
+    nature="misprint",
+)
+CAUSES = (
+    PRODUCTS,
+    BOUND,
+    SMALLEST,
+    FALLING,
+    STEPS,
+    PULL,
+    INSIDE,
+    TOWARD,
+    SIGNAL,
+    KNOWN,
+    MIRROR,
+    FORM,
+    UNIT,
+    STRICT,
+    VECTOR,
+    TILDE,
+    COUNT,
+)

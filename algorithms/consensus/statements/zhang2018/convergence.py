@@ -1,0 +1,270 @@
+"""Rows of section 3: modified ADMM, its convergence and its rate."""
+
+from __future__ import annotations
+
+from dpaudit.algorithms.consensus.statements.zhang2018 import causes
+from dpaudit.algorithms.consensus.statements.zhang2018.evidence import counterexample, proof
+from dpaudit.extension.ledger import AuditEvidence, Consequence, Convention, LedgerRow
+
+ONE_PENALTY = "one penalty for all nodes"
+_OWN = "That nodes have penalties of their own is what the paper is about; (39) needs them equal."
+_SHARED = "In the experiments all nodes share one penalty, for which the step holds."
+
+ROWS = (
+    LedgerRow(
+        name="zhang2018-section31-conventional",
+        place="section 3.1",
+        statement=(
+            "Conventional ADMM has one fixed penalty, equal to the dual step; variants with other "
+            "penalties are modifications of (4) to (7), not of (8) and (9)."
+        ),
+        standing="gloss",
+        evidence=Convention("about other papers"),
+    ),
+    LedgerRow(
+        name="zhang2018-section31-pairs",
+        place="section 3.1, the display before eq. (10)",
+        statement=(
+            "With eta_ij(t+1) in (4), (5) and theta in (6), (7) the update of f_i has the weights "
+            "(eta_ij + eta_ji)/2 and that of lambda_i the step theta/2."
+        ),
+        standing="proof step",
+        evidence=proof("stacking:own_constraint_penalties"),
+    ),
+    LedgerRow(
+        name="zhang2018-section31-violates",
+        place="section 3.1",
+        statement="So node i needs eta_ji, which is to be node j's private information.",
+        standing="gloss",
+        evidence=Consequence("zhang2018-section31-pairs", "eta_ji is in node i's update"),
+    ),
+    LedgerRow(
+        name="zhang2018-equation10",
+        place="section 3.1, eq. (10) and (11)",
+        statement="The updates of M-ADMM, with eta_i(t+1) known to node i alone.",
+        standing="definition",
+        evidence=Convention("defines the algorithm"),
+    ),
+    LedgerRow(
+        name="zhang2018-section32-converges",
+        place="section 3.2",
+        statement=(
+            "M-ADMM converges to the optimal solution under a set of common technical assumptions."
+        ),
+        standing="gloss",
+        evidence=Consequence("zhang2018-theorem31", "that theorem is meant", link="restates"),
+    ),
+    LedgerRow(
+        name="zhang2018-assumption1",
+        place="section 3.2, Assumption 1",
+        statement="O(f_i, D_i) is convex and continuously differentiable in f_i.",
+        standing="hypothesis",
+        evidence=Convention("a hypothesis, which logistic regression meets"),
+    ),
+    LedgerRow(
+        name="zhang2018-assumption2",
+        place="section 3.2, Assumption 2",
+        statement="The set of solutions of (1) has at least one bounded element.",
+        standing="hypothesis",
+        evidence=Convention("a hypothesis, which a strongly convex objective meets"),
+    ),
+    LedgerRow(
+        name="zhang2018-equation12",
+        place="section 3.2, eq. (12)",
+        statement="The optimality condition of (10).",
+        standing="proof step",
+        evidence=proof("stacking:stationarity"),
+    ),
+    LedgerRow(
+        name="zhang2018-equation13",
+        place="section 3.2, eq. (13) and (14)",
+        statement="(11) and (12) in matrices, with degrees D, adjacency A and penalties W(t).",
+        standing="proof step",
+        evidence=proof("stacking:stacked_updates"),
+    ),
+    LedgerRow(
+        name="zhang2018-laplacians",
+        place="section 3.2, after eq. (14)",
+        statement=(
+            "In a connected network D - A and D + A are positive semi-definite, and the null space "
+            "of D - A is spanned by 1."
+        ),
+        standing="proof step",
+        evidence=proof("stacking:laplacian_squares"),
+    ),
+    LedgerRow(
+        name="zhang2018-equation15",
+        place="section 3.2, eq. (15) and (16)",
+        statement=(
+            "Lambda(t) is in the column space of D - A, so Y(t) with 2 Lambda(t) = sqrt(D - A) "
+            "Y(t) exists, and (13), (14) become (15), (16)."
+        ),
+        standing="proof step",
+        evidence=proof("stacking:rooted_updates"),
+    ),
+    LedgerRow(
+        name="zhang2018-lemma31",
+        place="section 3.2, Lemma 3.1, eq. (17) and (18)",
+        statement=(
+            "f* is consensual and its common row is an optimal solution of (1), if and only if "
+            "there is a Y* = sqrt(D - A) X with which f* satisfies (17) and (18)."
+        ),
+        standing="theorem",
+        evidence=proof("convergence:same_optimum"),
+        note="Cited from Ling et al. 2016.",
+    ),
+    LedgerRow(
+        name="zhang2018-lemma31-hence",
+        place="section 3.2, after Lemma 3.1",
+        statement=(
+            "So convergence to a pair that satisfies (17) and (18) is convergence to an optimum."
+        ),
+        standing="gloss",
+        evidence=Consequence("zhang2018-lemma31", "the pair's models are all the optimal one"),
+    ),
+    LedgerRow(
+        name="zhang2018-equation19",
+        place="section 3.2, Theorem 3.1, eq. (19)",
+        statement="<Z(t+1) - Z*, J(t+1)(Z(t+1) - Z(t))> <= 0 in every step of M-ADMM.",
+        standing="theorem",
+        evidence=counterexample("convergence:inequality19"),
+        cause=causes.PRODUCTS.name,
+        repair=ONE_PENALTY,
+        defence=_SHARED,
+        answer=_OWN,
+    ),
+    LedgerRow(
+        name="zhang2018-theorem31",
+        place="section 3.2, Theorem 3.1",
+        statement=(
+            "If eta_i(t+1) >= eta_i(t) >= theta > 0 and eta_i(t) < infinity for all t and i, then "
+            "(Y(t), f(t)) converges to (Y*, f*)."
+        ),
+        standing="theorem",
+        evidence=AuditEvidence("zhang2018-theorem31"),
+        cause=causes.BOUND.name,
+        repair="one penalty for all nodes, which stays below a bound",
+        defence=(
+            "The condition is meant as a bound that all eta_i(t) share, as (43) shows; in a finite "
+            "number of iterations there is one."
+        ),
+        answer=(
+            "The experiments have penalties that grow geometrically, and section 5.1 calls them "
+            "consistent with the theorem. With such penalties two nodes keep at least 56/135 of "
+            "their distance to the optimum. With a bound, and one penalty, the theorem is proved "
+            "(module `checks.convergence`); with penalties of the nodes' own and a bound no "
+            "counterexample was found, and the proof is lost with (19)."
+        ),
+    ),
+    LedgerRow(
+        name="zhang2018-assumption3",
+        place="section 3.3, Assumption 3, eq. (20)",
+        statement="O(f_i, D_i) is m_i-strongly convex, with an M_i-Lipschitz gradient.",
+        standing="hypothesis",
+        evidence=Convention("a hypothesis, which regularised logistic regression meets"),
+    ),
+    LedgerRow(
+        name="zhang2018-equation21",
+        place="section 3.3, Theorem 3.2, eq. (21) and (22)",
+        statement=(
+            "The conditions on delta(t), with mu > 1 and the singular values of two matrices."
+        ),
+        standing="hypothesis",
+        evidence=Convention("the hypotheses of Theorem 3.2"),
+    ),
+    LedgerRow(
+        name="zhang2018-contraction",
+        place="section 3.3, Theorem 3.2",
+        statement=(
+            "(1 + delta(t)) ||Z(t) - Z*||^2 <= ||Z(t-1) - Z*||^2 in the norm of J(t), for any "
+            "delta(t) that satisfies (21) and (22)."
+        ),
+        standing="theorem",
+        evidence=counterexample("rates:contraction"),
+        cause=causes.PRODUCTS.name,
+        repair=ONE_PENALTY,
+        defence=_SHARED,
+        answer=_OWN,
+        note="With delta = 1/8, which meets (21) and (22), the distance grows instead.",
+    ),
+    LedgerRow(
+        name="zhang2018-theorem32",
+        place="section 3.3, Theorem 3.2",
+        statement=(
+            "(1 + delta(t)) ||Z(t) - Z*||^2 <= ||Z(t-1) - Z*||^2 with the delta(t) of (23), also "
+            "where all nodes share one penalty."
+        ),
+        standing="theorem",
+        evidence=AuditEvidence("zhang2018-theorem32"),
+        cause=causes.SMALLEST.name,
+        repair="one penalty for all nodes, and 2 m_o in place of 2 m_o + 2 sigma-_min in (23)",
+        defence=(
+            "sigma_min is defined as the smallest nonzero singular value, and is meant to be used "
+            "where models differ."
+        ),
+        answer="The distance to the optimum has a part in which all models agree; (22) has it too.",
+    ),
+    LedgerRow(
+        name="zhang2018-theorem32-converges",
+        place="section 3.3, Theorem 3.2",
+        statement="So (Y(t), f(t)) converges to (Y*, f*).",
+        standing="theorem",
+        evidence=counterexample("convergence:convergence"),
+        cause=causes.BOUND.name,
+        repair="one penalty for all nodes, which stays below a bound",
+        defence="'In the following sense' says what is meant: the contraction, no more.",
+        answer=(
+            "That contracts in a norm that grows with the penalties, which is no convergence. The "
+            "counterexample's functions are strongly convex, as Assumption 3 asks."
+        ),
+    ),
+    LedgerRow(
+        name="zhang2018-equation23",
+        place="section 3.3, Theorem 3.2, eq. (23)",
+        statement="The number (23) is a lower bound on delta(t): it satisfies (21) and (22).",
+        standing="theorem",
+        evidence=AuditEvidence("zhang2018-equation23"),
+        cause=causes.SMALLEST.name,
+        repair="one penalty for all nodes, and 2 m_o in place of 2 m_o + 2 sigma-_min",
+        defence="The right side of (22) is at least 2 m_o + 2 sigma-_min where models differ.",
+        answer="It is 2 m_o where they agree, and (22) is asked for in every direction.",
+    ),
+    LedgerRow(
+        name="zhang2018-section33-singular-values",
+        place="section 3.3, after eq. (23)",
+        statement="A larger penalty results in larger sigma-_max(t) and sigma~_max(t).",
+        standing="gloss",
+        evidence=proof("rates:singular_values_grow"),
+        note="Strictly so where all penalties grow; a single one may leave them as they are.",
+    ),
+    LedgerRow(
+        name="zhang2018-section33-first-term",
+        place="section 3.3, after eq. (23)",
+        statement="The first term of (23) is smaller when sigma~_max(t) is larger.",
+        standing="gloss",
+        evidence=proof("rates:rate_terms"),
+    ),
+    LedgerRow(
+        name="zhang2018-section33-second-term",
+        place="section 3.3, after eq. (23)",
+        statement=(
+            "The second term of (23) is bounded by theta sigma_min(D - A)(mu - 1)(2 m_o + 2 "
+            "sigma-_min) / (mu sigma-_max^2), which is smaller when sigma-_max is larger."
+        ),
+        standing="gloss",
+        evidence=proof("rates:second_term_bound"),
+        note="With everything else held fixed; sigma-_min grows with the penalties too.",
+    ),
+    LedgerRow(
+        name="zhang2018-section3",
+        place="section 3.3, after eq. (23)",
+        statement="Therefore the convergence rate 1 + delta(t) decreases as the eta_i(t) increase.",
+        standing="gloss",
+        evidence=AuditEvidence("zhang2018-section3"),
+        cause=causes.FALLING.name,
+        repair="the rate with 2 m_o in place of 2 m_o + 2 sigma-_min, and one penalty",
+        defence="Once penalties are large sigma-_max^2 outgrows sigma-_min, and the rate falls.",
+        answer="They start near theta in every experiment: from eta = theta on, (23) first rises.",
+        note="An exact instance is `rates:falling_rate`.",
+    ),
+)

@@ -1,0 +1,17 @@
+"""References to the checks beside these rows."""
+
+from __future__ import annotations
+
+from dpaudit.extension.ledger import CounterexampleEvidence, ProofEvidence
+
+_CHECKS = "dpaudit.algorithms.consensus.statements.checks"
+
+
+def proof(check: str) -> ProofEvidence:
+    """Return a proof: ``module:function`` among the checks."""
+    return ProofEvidence(f"{_CHECKS}.{check}")
+
+
+def counterexample(check: str) -> CounterexampleEvidence:
+    """Return a counterexample: ``module:function`` among the checks."""
+    return CounterexampleEvidence(f"{_CHECKS}.{check}")

@@ -1,0 +1,275 @@
+"""The ledger of zhang2018: complete, exact, and with checks that can fail."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpaudit.algorithms.consensus.quadratics import first_step, forms_22, rate
+from dpaudit.algorithms.consensus.statements.checks import (
+    convergence,
+    densities,
+    rates,
+    remarks,
+    stacking,
+)
+from dpaudit.algorithms.consensus.statements.checks.two_nodes import Step, TwoNodes
+from dpaudit.algorithms.consensus.statements.zhang2018 import PAPER
+from dpaudit.datasets import ADULT_FEATURES
+from dpaudit.extension.ledger import CounterexampleEvidence, ProofEvidence
+from dpaudit.extension.registry import PAPERS
+from dpaudit.ledger.checks import run_check
+from dpaudit.ledger.installed import installed_ledger
+from dpaudit.polynomials import vectors
+
+LEDGER = installed_ledger()
+CHECKED = {
+    row.name: row.evidence.check
+    for row in PAPER.rows
+    if isinstance(row.evidence, ProofEvidence | CounterexampleEvidence)
+}
+COUNTEREXAMPLES = [
+    row.evidence.check for row in PAPER.rows if isinstance(row.evidence, CounterexampleEvidence)
+]
+F = Fraction
+
+
+def numbers(kind: str) -> set[str]:
+    """Return the numbers of a kind that rows name in their places, ranges included."""
+    found = set[str]()
+    for row in PAPER.rows:
+        for part in re.findall(rf"{kind}s? ((?:\(?[\d.]+\)?(?:, | and | to )?)+)", row.place):
+            ends = re.findall(r"[\d.]+", part)
+            if " to " in part:
+                found |= {str(n) for n in range(int(ends[0]), int(ends[1]) + 1)}
+            found |= set(ends)
+    return found
+
+
+def test_the_paper_is_registered() -> None:
+    assert PAPERS.all()["zhang2018"] is PAPER
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("eq.", {str(n) for n in range(1, 67)}),
+        ("Assumption", set("12345")),
+        ("Theorem", {"3.1", "3.2", "4.1"}),
+        ("Lemma", {"3.1"}),
+        ("Definition", {"4.1"}),
+        ("Figure", set("1234")),
+        ("footnote", set("1234")),
+        ("Algorithm", {"1"}),
+    ],
+)
+def test_every_number_of_the_paper_is_in_a_place(kind: str, expected: set[str]) -> None:
+    assert expected <= numbers(kind)
+
+
+def test_rows_say_which_section_or_appendix_they_are_in() -> None:
+    assert all(re.match(r"abstract|section [1-7]|appendix [A-E]", row.place) for row in PAPER.rows)
+
+
+@pytest.mark.parametrize("row", PAPER.rows, ids=lambda row: row.name)
+def test_a_row_has_a_verdict(row: Any) -> None:
+    assert LEDGER.judge(row.name).verdict
+
+
+@pytest.mark.parametrize("check", sorted(set(CHECKED.values())))
+def test_checks_are_exact(check: str) -> None:
+    for finding in run_check(check):
+        assert isinstance(finding.left, int | Fraction)
+        assert isinstance(finding.right, int | Fraction)
+
+
+@pytest.mark.parametrize("check", COUNTEREXAMPLES)
+def test_what_refutes_is_one_relation_and_not_its_hypotheses(check: str) -> None:
+    """Findings that fail come after those that show that the hypotheses hold."""
+    held = [finding.holds for finding in run_check(check)]
+    assert held == sorted(held, reverse=True)
+    assert not held[-1]
+
+
+def test_privacy_is_proved_and_private_penalties_do_not_hide() -> None:
+    judged = {name: LEDGER.judge(f"zhang2018-{name}") for name in ("theorem41", "section62")}
+    assert judged["theorem41"].verdict == "proved"
+    assert judged["section62"].verdict == "refuted"
+    steps = [row for row in PAPER.rows if row.place.startswith("appendix D") and row.privacy]
+    assert {LEDGER.judge(row.name).verdict for row in steps} == {"proved"}
+
+
+# --- two nodes against the code that is audited ---------------------------------------------------
+
+
+def as_batch(state: TwoNodes, **more: float) -> dict[str, np.ndarray[Any, Any]]:
+    named = {
+        "penalty": state.penalties,
+        "curvature": state.curvatures,
+        "slope": state.slopes,
+        "start": state.models,
+    }
+    batch = {name: np.array([[float(x) for x in pair]]) for name, pair in named.items()}
+    batch["adjacency"] = np.array([[[0.0, 1.0], [1.0, 0.0]]])
+    return batch | {name: np.array([value]) for name, value in more.items()}
+
+
+@pytest.mark.parametrize("state", [convergence.OWN, convergence.STRONG, rates.AGREEING])
+def test_an_exact_step_is_that_of_the_audited_code(state: TwoNodes) -> None:
+    exact, step = Step.of(state), first_step(as_batch(state), float(state.dual_step))
+    assert float(exact.inner) == pytest.approx(step.product[0], abs=1e-12)
+    assert float(exact.distance_before) == pytest.approx(step.before[0], abs=1e-12)
+    assert float(exact.after.distance) == pytest.approx(step.after[0], abs=1e-12)
+
+
+def test_the_exact_rate_is_that_of_the_audited_code() -> None:
+    batch = as_batch(rates.AGREEING, mu=1.5)
+    found = rate(batch, 1.0, proved=False)[0]
+    assert float(rates.rate23(rates.AGREEING, F(3, 2))) == pytest.approx(found)
+
+
+@pytest.mark.parametrize("state", [convergence.STRONG, rates.AGREEING])
+@pytest.mark.parametrize("along", [(1, 1), (1, -1), (2, -1)])
+def test_the_exact_sides_of_22_are_those_of_the_audited_code(
+    state: TwoNodes, along: tuple[int, int]
+) -> None:
+    batch = as_batch(state, mu=2.0) | {"start": np.array([along], dtype=float)}
+    sides = rates.sides22(state, F(2))
+    left, right, _ = forms_22(batch, 1.0)
+    x, y = along
+    for (a, b, c), found in ((sides.left, left), (sides.right, right)):
+        assert float(a * x**2 + 2 * b * x * y + c * y**2) == pytest.approx(found[0])
+
+
+@pytest.mark.parametrize("shared", [F(1), F(2), F(7, 2)])
+@pytest.mark.parametrize("models", [(3, -2), (-1, 0), (2, 0), (0, 0)])
+def test_nothing_of_the_proofs_fails_with_one_penalty(
+    shared: Fraction, models: tuple[int, int]
+) -> None:
+    """The control: the same lines on the same instances hold where all nodes share a penalty."""
+    state = TwoNodes(
+        penalties=(shared, shared),
+        dual_step=F(1),
+        curvatures=(F(1), F(1)),
+        slopes=(F(1), F(0)),
+        models=(F(models[0]), F(models[1])),
+    )
+    step = Step.of(state)
+    assert step.inner <= 0
+    assert 2 * step.inner == step.after.distance + step.moved - step.distance_before
+    fall = step.distance_before - step.after.distance
+    assert step.moved <= fall - 2 * step.curved - 2 * step.held
+    trace, determinant = rates.sides22(state, F(2)).gap(F(1, 100))
+    assert min(trace, determinant) >= 0
+    assert F(1, 100) * step.after.distance <= step.moved + 2 * step.curved + 2 * step.held
+    assert F(101, 100) * step.after.distance <= step.distance_before
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"penalties": (F(1, 2), F(2))},
+        {"dual_step": F(0)},
+        {"curvatures": (F(-1), F(1))},
+    ],
+)
+def test_a_state_outside_the_hypotheses_is_refused(changes: dict[str, Any]) -> None:
+    given = vars(convergence.OWN) | changes
+    with pytest.raises(ValueError, match=r"penalties|curvatures"):
+        TwoNodes(**given)
+
+
+def test_growing_penalties_leave_at_least_what_is_claimed() -> None:
+    """The share that is left for ever, against the product to the 60th factor."""
+    left = 1.0
+    for k in range(1, 61):
+        left /= 1 + 2.0**-k
+    assert float(convergence.share_left()) <= left < 0.42
+    assert [str(state.models[0]) for state in convergence.growing_penalties()[1:]] == [
+        "1/3",
+        "7/15",
+        "71/135",
+    ]
+
+
+# --- identities with a sign or a factor changed ---------------------------------------------------
+
+
+def test_symbolic_identities_fail_with_another_matrix() -> None:
+    new = stacking.rows("f")
+    laplacian, signless = stacking.LAPLACIAN, stacking.SIGNLESS
+    assert not all(
+        finding.holds
+        for finding in stacking.each(
+            stacking.times(laplacian, new), stacking.times(signless, new), "sign of A"
+        )
+    )
+    halved = tuple(row / 2 for row in stacking.times(laplacian, new))
+    left = stacking.times(laplacian, new)
+    assert not any(finding.holds for finding in stacking.each(left, halved, "a factor of two"))
+
+
+def test_the_derivative_of_a_square_has_its_factor() -> None:
+    f, g = vectors("f g")
+    found = stacking.gradient(lambda at: (at - g).square, f, stacking.PROBE)
+    assert stacking.same(2 * f - 2 * g, 2 * (f - g), "twice").holds
+    assert found == (2 * f - 2 * g) @ stacking.PROBE
+    assert found != (f - g) @ stacking.PROBE
+
+
+def test_a_metric_that_is_not_symmetric_has_no_cosine_rule() -> None:
+    assert stacking.cosine_rule(stacking.LAPLACIAN).holds
+    assert not stacking.own_cosine_rule().holds
+
+
+# --- section 4 to 6, against numbers --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("eta", [F(1, 2), F(1), F(5)])
+@pytest.mark.parametrize("noise", [F(0), F(1), F(-3)])
+def test_the_update_is_the_minimiser_of_25(eta: Fraction, noise: Fraction) -> None:
+    other = F(1)
+    found = remarks.update(eta, other, noise)
+
+    def objective(f: Fraction) -> Fraction:
+        return f**2 / 2 + eta * (f + noise - other / 2) ** 2
+
+    assert all(objective(found) < objective(found + step) for step in (F(1, 99), F(-1, 99)))
+
+
+def test_a_model_is_1_then_4_then_2_from_the_optimum() -> None:
+    assert remarks.distances() == (1, 4, 2)
+
+
+def test_a_dual_noise_of_one_law_has_the_smaller_effect() -> None:
+    assert remarks.resistance_to_dual_noise()[0].holds
+    assert not remarks.resistance_to_noise().holds
+
+
+def test_unevenly_spread_records_need_one_degree() -> None:
+    assert remarks.uneven_records()[0].holds
+    assert not remarks.uneven_star().holds
+
+
+def test_many_directions_lose_more_than_is_allowed() -> None:
+    """The exact logarithm lies above the lower bound that the check has, and both above (26)."""
+    found = remarks.many_directions()
+    assert float(found.right) < float(found.left) <= 104 * np.log1p(0.25)
+
+
+def test_adult_has_the_features_that_the_check_counts() -> None:
+    assert [finding.left for finding in remarks.records_of_adult()] == [
+        45_222,
+        len(ADULT_FEATURES),
+    ]
+
+
+def test_the_logarithm_is_bounded_with_1_4_and_not_with_1_38() -> None:
+    held, _ = densities.logarithm()
+    assert held.holds
+    assert float(held.left) == pytest.approx(2 * np.log(2), abs=1e-3)
+    assert float(held.left) > 2 * np.log(2) > 1.38
