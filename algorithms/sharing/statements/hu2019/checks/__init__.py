@@ -1,0 +1,1 @@
+"""What decides the statements of hu2019, in exact arithmetic."""

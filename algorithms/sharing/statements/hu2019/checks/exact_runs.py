@@ -1,0 +1,228 @@
+r"""ADMM sharing in exact rational arithmetic, for instances that one can follow by hand.
+
+Every party has one column D_m of N entries and one model x_m in an interval; the loss is
+``l(z) = sum_i c_i (z_i - b_i)^2 / 2`` and the regulariser ``R_m(x) = r x^2 / 2``. Then (6) and (7)
+are quadratic in one variable each, and rational states stay rational:
+
+    x_m <- the point of the interval nearest to
+           -D_m'(y + rho (sum_{k != m} D_k x_k - z)) / (lambda r + rho |D_m|^2)              (6)
+    z_i <- (y_i + rho (sum_m D_m x_m)_i + c_i b_i) / (c_i + rho)                             (7)
+    y   <- y + rho (sum_m D_m x_m - z)                                                       (8)
+
+A problem outside Assumption 1 is refused, with its constants as good as they can be: L is the
+largest c_i, gamma(rho) is rho + min c_i, and gamma_m(rho) is lambda r + rho |D_m|^2, while
+|D_m|^2 is the only eigenvalue of D_m'D_m.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+from dpaudit.errors import InvalidArgument
+
+Numbers: TypeAlias = tuple[Fraction, ...]
+
+
+def fractions(*values: Fraction | int | str) -> Numbers:
+    """Return the values as fractions.
+
+    Examples
+    --------
+    >>> fractions(1, "1/3")
+    (Fraction(1, 1), Fraction(1, 3))
+    """
+    return tuple(Fraction(value) for value in values)
+
+
+def inner(one: Iterable[Fraction], other: Iterable[Fraction]) -> Fraction:
+    """Return the inner product."""
+    return sum((a * b for a, b in zip(one, other, strict=True)), Fraction(0))
+
+
+def square(vector: Numbers) -> Fraction:
+    """Return the squared norm."""
+    return inner(vector, vector)
+
+
+def less(one: Iterable[Fraction], other: Iterable[Fraction]) -> Numbers:
+    """Return the difference of two vectors."""
+    return tuple(a - b for a, b in zip(one, other, strict=True))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """An instance inside Assumption 1; the names are those of the module's docstring.
+
+    Parameters
+    ----------
+    columns
+        D_m of every party.
+    labels, curvatures
+        b_i and c_i of every sample.
+    penalty, ridge
+        rho, and lambda r, which may be negative: the regulariser is then smooth and nonconvex.
+    interval
+        X_m of every party; the whole line by default.
+
+    Raises
+    ------
+    InvalidArgument
+        Assumption 1 does not hold.
+
+    Examples
+    --------
+    >>> one = fractions(1)
+    >>> Problem(columns=(one,), labels=one, curvatures=one, penalty=Fraction(1))
+    Traceback (most recent call last):
+    dpaudit.errors.InvalidArgument: penalty: got Fraction(1, 1), expected one that meets \
+Assumption 1.2
+    """
+
+    columns: tuple[Numbers, ...]
+    labels: Numbers
+    curvatures: Numbers
+    penalty: Fraction
+    ridge: Fraction = Fraction(0)
+    interval: tuple[Fraction, Fraction] | None = None
+
+    def __post_init__(self) -> None:
+        smooth, modulus = self.smoothness, self.modulus
+        met = self.penalty >= smooth and self.penalty * modulus > 2 * smooth**2 and modulus > 0
+        for column, own in zip(self.columns, self.moduli, strict=True):
+            met = met and own >= 2 * square(column) > 0
+        if not met:
+            raise InvalidArgument("penalty", self.penalty, "one that meets Assumption 1.2")
+
+    @property
+    def smoothness(self) -> Fraction:
+        """``L``."""
+        return max(map(abs, self.curvatures))
+
+    @property
+    def modulus(self) -> Fraction:
+        """``gamma(rho)``."""
+        return self.penalty + min(self.curvatures)
+
+    @property
+    def moduli(self) -> Numbers:
+        """``gamma_m(rho)`` of every party."""
+        return tuple(self.ridge + self.penalty * square(column) for column in self.columns)
+
+    def slope(self, z: Numbers) -> Numbers:
+        """Return ``grad l(z)``."""
+        return tuple(c * (v - b) for c, v, b in zip(self.curvatures, z, self.labels, strict=True))
+
+    def loss(self, z: Numbers) -> Fraction:
+        """Return ``l(z)``."""
+        return inner(self.slope(z), less(z, self.labels)) / 2
+
+    def reached(self, models: Numbers) -> Numbers:
+        """Return ``sum_m D_m x_m``."""
+        rows = zip(*self.columns, strict=True)
+        return tuple(inner(row, models) for row in rows)
+
+
+@dataclass(frozen=True, kw_only=True)
+class State:
+    """``x``, ``z`` and ``y``."""
+
+    models: Numbers
+    prediction: Numbers
+    dual: Numbers
+
+
+def zero(problem: Problem) -> State:
+    """Return the paper's start, where all is 0."""
+    none = tuple(Fraction(0) for _ in problem.labels)
+    return State(models=tuple(Fraction(0) for _ in problem.columns), prediction=none, dual=none)
+
+
+def run(problem: Problem, iterations: int, start: State | None = None) -> tuple[State, ...]:
+    """Return the start, by default zero, and the state after every iteration.
+
+    Examples
+    --------
+    >>> one = fractions(1)
+    >>> easy = Problem(columns=(one,), labels=one, curvatures=one, penalty=Fraction(3))
+    >>> [str(state.prediction[0]) for state in run(easy, 3)]
+    ['0', '1/4', '7/16', '37/64']
+    """
+    states = [zero(problem) if start is None else start]
+    for _ in range(iterations):
+        states.append(advanced(problem, states[-1]))
+    return tuple(states)
+
+
+def advanced(problem: Problem, state: State) -> State:
+    """Return the state after one iteration of (6), (7) and (8)."""
+    models = tuple(_model(problem, state, m) for m in range(len(problem.columns)))
+    reached = problem.reached(models)
+    prediction = updated_prediction(problem, reached, state.dual)
+    gap = less(reached, prediction)
+    dual = tuple(y + problem.penalty * g for y, g in zip(state.dual, gap, strict=True))
+    return State(models=models, prediction=prediction, dual=dual)
+
+
+def updated_prediction(problem: Problem, reached: Numbers, dual: Numbers) -> Numbers:
+    """Return the solution of (7)."""
+    entries = zip(reached, dual, problem.curvatures, problem.labels, strict=True)
+    rho = problem.penalty
+    return tuple((y + rho * s + c * b) / (c + rho) for s, y, c, b in entries)
+
+
+def _model(problem: Problem, state: State, m: int) -> Fraction:
+    x = state.models[m]
+    nearest = x - party_slope(problem, state, m) / problem.moduli[m]
+    if problem.interval is None:
+        return nearest
+    low, high = problem.interval
+    return min(max(nearest, low), high)
+
+
+def party_slope(problem: Problem, state: State, m: int) -> Fraction:
+    """Return the partial derivative of the augmented Lagrangian by x_m."""
+    pull = (y + problem.penalty * g for y, g in zip(state.dual, gap(problem, state), strict=True))
+    return problem.ridge * state.models[m] + inner(problem.columns[m], pull)
+
+
+def gap(problem: Problem, state: State) -> Numbers:
+    """Return ``sum_m D_m x_m - z``."""
+    return less(problem.reached(state.models), state.prediction)
+
+
+def lagrangian(problem: Problem, state: State) -> Fraction:
+    """Return the augmented Lagrangian (5).
+
+    Examples
+    --------
+    >>> one = fractions(1)
+    >>> easy = Problem(columns=(one,), labels=one, curvatures=one, penalty=Fraction(3))
+    >>> lagrangian(easy, zero(easy))  # c b^2 / 2
+    Fraction(1, 2)
+    """
+    apart = gap(problem, state)
+    kept = problem.loss(state.prediction) + problem.ridge / 2 * square(state.models)
+    return kept + inner(state.dual, apart) + problem.penalty / 2 * square(apart)
+
+
+def residual(problem: Problem, state: State) -> Fraction:
+    """Return V^t: squared gradients of the augmented Lagrangian, and the squared gap.
+
+    Of a problem without constraint.
+    """
+    apart = gap(problem, state)
+    pull = tuple(y + problem.penalty * g for y, g in zip(state.dual, apart, strict=True))
+    models = tuple(party_slope(problem, state, m) for m in range(len(problem.columns)))
+    return square(models) + square(less(problem.slope(state.prediction), pull)) + square(apart)
+
+
+def steps(before: State, after: State) -> tuple[Fraction, Fraction, Fraction]:
+    """Return ``sum_m ||dx_m||^2``, ``||dz||^2`` and ``||dy||^2``."""
+    return (
+        square(less(after.models, before.models)),
+        square(less(after.prediction, before.prediction)),
+        square(less(after.dual, before.dual)),
+    )

@@ -1,0 +1,249 @@
+r"""Section 4 of hu2019: definitions, assumptions, and what becomes of a guarantee."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import pairwise
+
+from dpaudit.algorithms.sharing.statements.hu2019.checks.exact_runs import (
+    Numbers,
+    fractions,
+    inner,
+    less,
+    square,
+)
+from dpaudit.algorithms.sharing.statements.hu2019.checks.identities import identity
+from dpaudit.extension.ledger import Finding
+from dpaudit.polynomials import unknowns
+
+# Rows of length 1 that differ in the sign of the second column's last entry: N = 3, d_m = 2.
+DESIGN = (fractions("12/13", "5/13"), fractions(1, 0), fractions("12/13", "5/13"))
+NEIGHBOUR = (*DESIGN[:2], fractions("12/13", "-5/13"))
+NORMAL = fractions(1, 0, -1)  # of the column space of DESIGN
+
+
+def little_more_than_one() -> Finding:
+    r"""Prove that ``exp(epsilon)`` is about ``1 + epsilon``: they differ by at most epsilon^2.
+
+    Proof. For epsilon in [0, 1] ``e^epsilon - 1 - epsilon = sum_{k >= 2} epsilon^k / k!``, which is
+    at most ``epsilon^2 sum_{k >= 2} 1/k!``, and the sum is at most ``1/2 + 1/6 (1 + 1/4 + 1/16 +
+    ...) = 1/2 + 2/9``.
+    """
+    tail = Fraction(1, 2) + Fraction(1, 6) / (1 - Fraction(1, 4))
+    return Finding(
+        left=tail, relation="<=", right=Fraction(1), instance="bound on sum_{k >= 2} 1/k!"
+    )
+
+
+def entry_of_any_value() -> Finding:
+    """Return the privacy loss of an entry that changes by 10, and the epsilon of Definition 1.
+
+    An entry with Laplace noise of scale ``1/epsilon`` obeys Definition 1, of entries that are at
+    most 1 apart. Two values 10 apart are told apart at ``10 epsilon``.
+    """
+    epsilon, change = Fraction(1, 2), Fraction(10)
+    return Finding(
+        left=change * epsilon,
+        relation="<=",
+        right=epsilon,
+        instance="largest log ratio, one entry that changes by 10, Laplace noise of scale 2",
+    )
+
+
+def failing_share() -> tuple[Finding, Finding]:
+    """Return how likely outputs are at which the guarantee of epsilon = 0 fails, and delta.
+
+    Of the laws (3/4, 1/4) and (1/4, 3/4) over two outputs. They differ in total variation by 1/2:
+    the mechanism is (0, 1/2)-differentially private, which is the second finding. The first output
+    is more likely under the first law, and comes with probability 3/4.
+    """
+    one, other = fractions("3/4", "1/4"), fractions("1/4", "3/4")
+    fails = sum((p for p, q in zip(one, other, strict=True) if p > q), Fraction(0))
+    apart = sum((max(p - q, Fraction(0)) for p, q in zip(one, other, strict=True)), Fraction(0))
+    delta = Fraction(1, 2)
+    return (
+        Finding(left=fails, relation="<=", right=delta, instance="P(an output with p > q), delta"),
+        Finding(left=apart, relation="<=", right=delta, instance="largest P(S) - Q(S), and delta"),
+    )
+
+
+def neighbours() -> tuple[Finding, ...]:
+    """Return that the two designs meet what Assumptions 1.1 and 2.3 and Definition 2 ask.
+
+    ``d_m = 2``, N = 3; one column differs, and by less than 1.
+    """
+    moved = tuple(less(row, other) for row, other in zip(DESIGN, NEIGHBOUR, strict=True))
+    lengths = tuple(
+        Finding(left=square(row), relation="=", right=Fraction(1), instance="squared norm of a row")
+        for row in (*DESIGN, *NEIGHBOUR)
+    )
+    ranks = tuple(
+        Finding(
+            left=Fraction(0), relation="<", right=_gram(rows), instance="determinant of D_m'D_m"
+        )
+        for rows in (DESIGN, NEIGHBOUR)
+    )
+    kept = square(tuple(row[0] for row in moved))
+    size = sum((square(row) for row in moved), Fraction(0))
+    return (
+        *lengths,
+        *ranks,
+        Finding(left=kept, relation="=", right=Fraction(0), instance="change of the first column"),
+        Finding(left=size, relation="<=", right=Fraction(1), instance="||D_m - D_m'||^2"),
+    )
+
+
+def _gram(rows: tuple[Numbers, ...]) -> Fraction:
+    one, two = zip(*rows, strict=True)
+    return square(one) * square(two) - inner(one, two) ** 2
+
+
+def one_sided_message() -> tuple[Finding, ...]:
+    """Return the probability of an event under two neighbours, where no sigma and epsilon help.
+
+    With (10) the message is ``D_m (x_m + xi)``, in the column space of D_m. For the design here
+    ``w = (1, 0, -1)`` is normal to that space, so that the event ``w'message = 0`` has probability
+    1. Under the neighbour ``w'message`` is ``10/13`` times the second entry of ``x_m + xi``, which
+    has a normal law with a variance above 0: the event has probability 0, and
+    ``1 <= e^epsilon 0 + delta`` fails for every epsilon, every delta below 1 and every sigma.
+    """
+    here, there = (
+        tuple(inner(NORMAL, column) for column in zip(*rows, strict=True))
+        for rows in (DESIGN, NEIGHBOUR)
+    )
+    surely = Fraction(int(square(here) == 0))
+    never = Fraction(int(square(there) == 0))  # whether the event is certain there too
+    delta = Fraction(99, 100)
+    return (
+        *neighbours(),
+        Finding(
+            left=surely,
+            relation="<=",
+            right=1000 * never + delta,
+            instance="P(S | D_m) and e^epsilon P(S | D_m') + delta, e^epsilon = 1000, delta = .99",
+        ),
+    )
+
+
+def variance_of_a_message() -> tuple[Finding, Finding]:
+    """Return variance and covariance of two entries of D_m xi, and what N(0, sigma^2) has.
+
+    The covariance of ``D_m xi`` is ``sigma^2 D_m (D_m'D_m)^-1 D_m'``, a projection: for the column
+    (1, 1) and sigma = 1 every entry of it is 1/2. It is the identity where d_m = N alone.
+    """
+    column = fractions(1, 1)
+    share = column[0] * column[1] / square(column)
+    return (
+        Finding(
+            left=share, relation="=", right=Fraction(1), instance="variance of an entry, N = 2"
+        ),
+        Finding(left=share, relation="=", right=Fraction(0), instance="covariance of two entries"),
+    )
+
+
+def achievable_penalty() -> tuple[Finding, ...]:
+    r"""Prove that Assumption 1.2 holds for every rho above an explicit number.
+
+    With L and L_m of Assumptions 1.1 and 1.4 (L_m = 0 for a convex R_m), let ``s_m`` and ``S_m`` be
+    the least and the largest eigenvalue of D_m'D_m, ``s_m > 0`` by 1.1, and
+
+        rho > max(2 L, max_m (2 S_m + lambda L_m) / s_m).
+
+    - (6) is ``lambda R_m``, whose curvature is at least ``-lambda L_m``, plus a quadratic with
+      Hessian ``rho D_m'D_m >= rho s_m``: strongly convex with a modulus of at least
+      ``rho s_m - lambda L_m > 2 S_m > 0``. This is 1.2(a) for x and 1.2(b).
+    - (7) is l, whose curvature is at least -L, plus ``rho/2 ||z||^2`` and a linear term: strongly
+      convex with ``gamma >= rho - L > 0``. This is 1.2(a) for z.
+    - ``rho gamma - 2 L^2 >= rho (rho - L) - 2 L^2 = (rho - 2 L)(rho + L) > 0``, and
+      ``rho >= L``. This is 1.2(c).
+    """
+    rho, smooth = unknowns("rho L")
+    return (
+        identity(
+            rho * (rho - smooth) - 2 * smooth**2, (rho - 2 * smooth) * (rho + smooth), "1.2(c)"
+        ),
+    )
+
+
+def prediction_beyond_bound() -> Finding:
+    """Return ``|z|`` after a draw of the noise that can happen, and the bound b_1.
+
+    One party, one sample, D = 1, the squared loss with label 0, y = 0 and x = 0: by (10)
+    ``z = rho xi / (1 + rho)``. xi has a normal law, which exceeds every number with a probability
+    above 0: at rho = 3, ``b_1 = 100`` and xi = 200, z is 150.
+    """
+    rho, draw, bound = fractions(3, 200, 100)
+    return Finding(
+        left=rho * draw / (1 + rho), relation="<=", right=bound, instance="|z|, and b_1 = 100"
+    )
+
+
+def sign_of_a_changed_entry() -> tuple[Finding, Finding]:
+    r"""Prove that with rows of length 1 a neighbour differs by signs alone.
+
+    Proof. Let D and D' differ in column j alone, and have rows of length 1 (Assumption 2.3). Then
+    ``D_ij^2 = 1 - sum_{k != j} D_ik^2 = D'_ij^2`` for every i. Checked on a row: the square of an
+    entry is what the others leave, and so the change is 0 or twice the entry.
+    """
+    row, other = DESIGN[2], NEIGHBOUR[2]
+    return (
+        Finding(
+            left=other[1] ** 2,
+            relation="=",
+            right=1 - row[0] ** 2,
+            instance="square of the changed entry, and what the row leaves for it",
+        ),
+        Finding(left=other[1], relation="=", right=-row[1], instance="the changed entry"),
+    )
+
+
+def total_epsilon(rounds: int, epsilon: float, slack: float) -> float:
+    """Return epsilon' of (11), where ``slack`` is delta'.
+
+    Examples
+    --------
+    >>> round(total_epsilon(20, 1.0, 1e-5), 2)
+    55.83
+    """
+    spread = math.sqrt(2 * rounds * math.log(1 / slack)) * epsilon
+    return spread + rounds * epsilon * math.expm1(epsilon)
+
+
+def more_rounds_cost_more() -> tuple[Finding, ...]:
+    r"""Prove that epsilon' of (11) and ``T delta + delta'`` grow with T.
+
+    Proof. Both terms of (11) are a positive number times ``sqrt(T)`` and times T, as ``e^epsilon >
+    1``, and so is ``T delta``. What grows linearly is the number of messages, and with it the
+    second term. Checked at T = 1 to 20.
+    """
+    values = [total_epsilon(rounds, 1.0, 1e-5) for rounds in range(1, 21)]
+    return tuple(
+        Finding(left=one, relation="<", right=other, instance=f"epsilon', T = {t} and {t + 1}")
+        for t, (one, other) in enumerate(pairwise(values), start=1)
+    )
+
+
+def fewer_than_twenty_rounds() -> tuple[Finding, Finding]:
+    """Return how sure of a record the guarantee of T = 19 lets an observer be, and 99.9%.
+
+    At epsilon = 1, which Theorem 1 allows, and delta' = 1e-5 (11) gives epsilon' = 53.6: of two
+    datasets that are equally likely, an output may leave one with the odds ``e^epsilon'`` to 1. The
+    second finding needs no logarithm: the second term of (11) alone is at least ``19 (1 + 1/2 +
+    1/6)``.
+    """
+    least = 19 * (1 + Fraction(1, 2) + Fraction(1, 6))
+    return (
+        Finding(
+            left=total_epsilon(19, 1.0, 1e-5),
+            relation="<=",
+            right=math.log(999),
+            instance="epsilon' of (11) at T = 19, epsilon = 1, and where 99.9% is certain",
+        ),
+        Finding(
+            left=least,
+            relation="<=",
+            right=Fraction(7),  # 2.7^7 = 1046, so that log(999) is less
+            instance="less than its second term, and more than log(999)",
+        ),
+    )

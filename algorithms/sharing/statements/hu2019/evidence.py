@@ -1,0 +1,28 @@
+"""References to the checks of this paper."""
+
+from __future__ import annotations
+
+from dpaudit.extension.ledger import CounterexampleEvidence, ProofEvidence
+
+_CHECKS = "dpaudit.algorithms.sharing.statements.hu2019.checks"
+
+
+def proof(check: str) -> ProofEvidence:
+    """Return a reference to a proof.
+
+    Parameters
+    ----------
+    check
+        Its module and function: ``lemmas:slope_is_dual``.
+
+    Examples
+    --------
+    >>> proof("lemmas:slope_is_dual").check.endswith("hu2019.checks.lemmas:slope_is_dual")
+    True
+    """
+    return ProofEvidence(f"{_CHECKS}.{check}")
+
+
+def counterexample(check: str) -> CounterexampleEvidence:
+    """Return a reference to a counterexample, likewise."""
+    return CounterexampleEvidence(f"{_CHECKS}.{check}")

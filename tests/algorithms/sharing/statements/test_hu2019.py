@@ -1,0 +1,317 @@
+"""The ledger of hu2019: it is complete, its checks are exact, and they see what is wrong."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import re
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpaudit.algorithms.sharing.claims.hu2019 import iterations as searched
+from dpaudit.algorithms.sharing.claims.hu2019.lagrangian import lagrangian as float_lagrangian
+from dpaudit.algorithms.sharing.statements.hu2019 import PAPER
+from dpaudit.algorithms.sharing.statements.hu2019.checks import (
+    exact_runs,
+    lemmas,
+    limit_points,
+    method,
+    noise,
+    privacy,
+    rate,
+    sensitivity,
+)
+from dpaudit.algorithms.sharing.statements.hu2019.checks.exact_runs import (
+    Problem,
+    fractions,
+    gap,
+    run,
+)
+from dpaudit.algorithms.sharing.statements.hu2019.checks.identities import identity
+from dpaudit.algorithms.sharing.statements.hu2019.checks.instances import (
+    bounded_models,
+    cycle,
+    equal_columns,
+)
+from dpaudit.errors import InvalidArgument
+from dpaudit.extension.ledger import CounterexampleEvidence, ProofEvidence
+from dpaudit.polynomials import unknowns
+
+MODULES = (lemmas, limit_points, method, noise, privacy, rate, sensitivity)
+CHECKED = [row for row in PAPER.rows if isinstance(row.evidence, ProofEvidence)]
+REFUTED = [row for row in PAPER.rows if isinstance(row.evidence, CounterexampleEvidence)]
+
+
+def found_by(row):
+    module, _, name = row.evidence.check.partition(":")
+    found = getattr(importlib.import_module(module), name)()
+    return found if isinstance(found, tuple) else (found,)
+
+
+# Complete
+
+
+def numbers_of(places, kind):
+    """Every number after ``eq.``, say, where places are ranges and lists of numbers."""
+    found = set()
+    for place in places:
+        for start, _, stop in re.findall(rf"{kind} \(?(\d+)\)?( (?:to|and) \(?(\d+)\)?)?", place):
+            found |= set(range(int(start), int(stop or start) + 1))
+    return found
+
+
+PLACES = [row.place for row in PAPER.rows]
+
+
+def test_every_numbered_equation_has_a_row():
+    assert numbers_of(PLACES, r"eq\.") == set(range(1, 46))
+
+
+@pytest.mark.parametrize(
+    ("kind", "count"), [("Lemma", 5), ("Definition", 2), ("Theorem", 1), ("Corollary", 1)]
+)
+def test_every_statement_with_a_number_has_a_row(kind, count):
+    assert numbers_of(PLACES, kind) == set(range(1, count + 1))
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        *(f"Assumption 1.{k}" for k in range(1, 5)),
+        *(f"Assumption 2.{k}" for k in range(1, 4)),
+        *(f"Theorem ??, Part {k}" for k in range(1, 4)),
+        *(f"Fig. {k}" for k in range(1, 4)),
+        "Algorithm 1",
+        "abstract",
+        *(f"section {k}" for k in ("1", "1.1", "2", "3", "4", "5", "7.1", "7.2", "7.3", "7.4")),
+    ],
+)
+def test_every_part_of_the_paper_has_a_row(place):
+    assert any(place in one for one in PLACES)
+
+
+def test_every_check_is_a_row_or_is_used_by_one():
+    checks = {
+        f"{module.__name__}:{name}"
+        for module in MODULES
+        for name, one in vars(module).items()
+        if inspect.isfunction(one) and one.__module__ == module.__name__
+    }
+    used = {row.evidence.check for row in (*CHECKED, *REFUTED)}
+    assert used <= checks
+
+
+# Exact, and right
+
+
+@pytest.mark.parametrize("row", CHECKED, ids=lambda row: row.name)
+def test_what_is_proved_holds(row):
+    assert all(finding.holds for finding in found_by(row))
+
+
+@pytest.mark.parametrize("row", REFUTED, ids=lambda row: row.name)
+def test_what_is_refuted_does_not_hold_and_its_repair_does(row):
+    found = found_by(row)
+    assert not all(finding.holds for finding in found)
+    assert all(finding.instance for finding in found)
+
+
+REAL = {  # logarithms, exponentials, and the Gaussian tail are not rational
+    privacy.more_rounds_cost_more,
+    privacy.fewer_than_twenty_rounds,
+    noise.normal_tail,
+    noise.exponent_of_the_tail,
+}
+
+
+@pytest.mark.parametrize("row", [*CHECKED, *REFUTED], ids=lambda row: row.name)
+def test_both_sides_are_rational_numbers_where_they_can_be(row):
+    module, _, name = row.evidence.check.partition(":")
+    if getattr(importlib.import_module(module), name) not in REAL:
+        sides = [side for one in found_by(row) for side in (one.left, one.right)]
+        assert all(isinstance(side, Fraction | int) for side in sides)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        equal_columns(3, 10, 9),
+        equal_columns(2, 3, ridge=Fraction(1, 2)),
+        Problem(
+            columns=(fractions(1, "1/2"), fractions("1/3", 1)),
+            labels=fractions(1, -1),
+            curvatures=fractions(1, 1),
+            penalty=Fraction(4),
+        ),
+    ],
+    ids=["diverging", "with a ridge", "two samples"],
+)
+def test_exact_runs_are_those_of_the_searches(problem):
+    """The iterations in floats, written for many problems at once, share no line with these."""
+    parties, samples = len(problem.columns), len(problem.labels)
+    setting = searched.Setting(
+        parties=parties,
+        features=1,
+        samples=samples,
+        penalty=float(problem.penalty),
+        regulariser_weight=float(problem.ridge),
+        loss_weight=float(problem.curvatures[0]),
+    )
+    batch = searched.Problems(
+        setting=setting,
+        designs=np.array(problem.columns, dtype=float)[None, :, :, None],
+        labels=np.array(problem.labels, dtype=float)[None],
+    )
+    zero = (np.zeros((1, parties, 1)), np.zeros((1, samples)), np.zeros((1, samples)))
+    start = searched.starting_point(batch, *zero)
+    for exact, point in zip(run(problem, 6), searched.iterate(batch, start, 6), strict=True):
+        assert np.ravel(point.models) == pytest.approx([float(x) for x in exact.models])
+        assert point.prediction[0] == pytest.approx([float(z) for z in exact.prediction])
+        assert point.dual[0] == pytest.approx([float(y) for y in exact.dual])
+        value = float(exact_runs.lagrangian(problem, exact))
+        assert float(float_lagrangian(batch, point)[0][0]) == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    "outside",
+    [
+        {"penalty": Fraction(1)},  # rho gamma = 2 L^2
+        {"penalty": Fraction(3, 2)},  # gamma_m = 3/2 < 2 sigma_max
+        {"columns": (fractions(0),)},  # not of full column rank
+        {"curvatures": fractions(4)},  # rho < L
+    ],
+)
+def test_instances_outside_assumption_1_are_refused(outside):
+    inside = equal_columns(1, 3)
+    with pytest.raises(InvalidArgument, match=r"Assumption 1\.2"):
+        dataclasses.replace(inside, **outside)
+
+
+def test_a_bounded_run_reaches_the_cycle_from_zero():
+    problem, points = bounded_models(), cycle()
+    last = run(problem, 60)[-1]
+    nearest = min(
+        abs(float(last.prediction[0] - point.prediction[0])) + abs(float(gap(problem, last)[0]))
+        for point in points
+    )
+    apart = min(abs(float(last.prediction[0] - point.prediction[0])) for point in points)
+    assert apart < 1e-12
+    assert nearest > 3  # and the gap is not small there
+
+
+# Negative controls: what is wrong is seen
+
+
+def test_a_wrong_factor_or_sign_is_no_identity():
+    x, y = unknowns("x y")
+    square = x**2 + 2 * x * y + y**2
+    assert identity((x + y) ** 2, square, "right").holds
+    assert not identity((x + y) ** 2, square - 4 * x * y, "sign").holds
+    assert not identity(2 * (x + y) ** 2, square, "factor").holds
+
+
+def wrong(monkeypatch, module, name, replacement):
+    monkeypatch.setattr(module, name, replacement)
+
+
+def slipped_dual(scale):
+    """Return iterations with ``scale`` times rho in (8)."""
+    right = exact_runs.advanced
+
+    def advanced(problem, state):
+        new = right(problem, state)
+        step = zip(new.dual, state.dual, strict=True)
+        return dataclasses.replace(new, dual=tuple(y + scale * (n - y) for n, y in step))
+
+    return advanced
+
+
+@pytest.mark.parametrize("scale", [2, -1, Fraction(1001, 1000)], ids=["factor", "sign", "slip"])
+@pytest.mark.parametrize(
+    "check",
+    [lemmas.slope_is_dual, lemmas.dual_moves_less, limit_points.steps_follow],
+    ids=lambda one: one.__name__,
+)
+def test_proofs_about_runs_fail_where_the_dual_update_is_wrong(monkeypatch, check, scale):
+    monkeypatch.setattr(exact_runs, "advanced", slipped_dual(scale))
+    assert not all(finding.holds for finding in check())
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "check"),
+    [
+        (rate, "first_constant", rate.residual_by_steps),
+        (rate, "residual", rate.residual_by_steps),
+    ],
+)
+def test_a_constant_that_is_far_too_small_is_seen(monkeypatch, module, name, check):
+    right = getattr(module, name)
+    scale = Fraction(1, 1000) if name == "first_constant" else 1000
+    monkeypatch.setattr(module, name, lambda *given: scale * right(*given))
+    assert not all(finding.holds for finding in check())
+
+
+def sequential(problem, state):
+    """Return an iteration in which a party sees the new models of those before it."""
+    models = list(state.models)
+    for m in range(len(models)):
+        seen = dataclasses.replace(state, models=tuple(models))
+        models[m] = exact_runs._model(problem, seen, m)
+    reached = problem.reached(tuple(models))
+    prediction = exact_runs.updated_prediction(problem, reached, state.dual)
+    moved = zip(state.dual, reached, prediction, strict=True)
+    dual = tuple(y + problem.penalty * (s - z) for y, s, z in moved)
+    return exact_runs.State(models=tuple(models), prediction=prediction, dual=dual)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        lemmas.rising_lagrangian,
+        limit_points.sequential_conditions,
+        limit_points.sequential_conditions_of_nonconvex,
+    ],
+    ids=lambda one: one.__name__,
+)
+def test_a_sequential_update_makes_what_is_refuted_true(monkeypatch, check):
+    """The statements are those of the sequential algorithm, of which they have a proof."""
+    monkeypatch.setattr(exact_runs, "advanced", sequential)
+    first, *_ = check()
+    assert first.holds
+
+
+@pytest.mark.parametrize(
+    "check",
+    [rate.fall_by_the_constant, rate.residual_by_fall, lemmas.fall_before_the_dual],
+    ids=lambda one: one.__name__,
+)
+def test_with_one_party_what_is_refuted_of_several_is_true(monkeypatch, check):
+    module = importlib.import_module(check.__module__)
+    right = equal_columns
+    monkeypatch.setattr(
+        module, "equal_columns", lambda _, *given, **named: right(1, *given, **named)
+    )
+    assert check().holds
+
+
+def test_a_wide_interval_lets_two_parties_settle():
+    """Without its cause, three parties, the run of the cycle converges."""
+    problem = equal_columns(2, 10, 9, interval=(Fraction(-2), Fraction(2)))
+    last = run(problem, 200)[-1]
+    assert abs(float(gap(problem, last)[0])) < 1e-3
+
+
+def test_the_projection_has_every_direction_where_the_design_is_square(monkeypatch):
+    """For d_m = N = 1 the message's noise is that of the proof: the counterexample is gone."""
+    monkeypatch.setattr(privacy, "fractions", lambda *_: (Fraction(1), Fraction(0)))
+    variance, covariance = privacy.variance_of_a_message()
+    assert covariance.holds
+    assert not variance.holds  # its second entry has none
+
+
+def test_designs_that_share_a_column_space_are_not_told_apart(monkeypatch):
+    monkeypatch.setattr(privacy, "NEIGHBOUR", privacy.DESIGN)
+    assert all(finding.holds for finding in privacy.one_sided_message())
