@@ -2,7 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from dpaudit.algorithms.sharing.statements import causes as shared
 from dpaudit.extension.ledger import Cause
+
+# Of both papers
+
+BOUNDED = replace(
+    shared.BOUNDED,
+    text="Assumption 2.1 bounds what the algorithm computes, which nothing in it projects, and "
+    "what has Gaussian noise in it, which no bound holds.",
+)
+BORDER = replace(
+    shared.STATIONARY,
+    text="Proofs set the gradient of (6) to zero at its minimum over X_m, which may lie on the "
+    "border of X_m.",
+)
+_OF_BOTH = (
+    shared.SUPPORT,
+    shared.INVERSE,
+    shared.SPECTRAL,
+    shared.ONE_NUMBER,
+    shared.EXPONENT,
+    shared.NO_GAIN,
+    shared.SINGLE_VALUE,
+    shared.A2_THRESHOLD,
+    shared.ABSOLUTE_VALUE,
+)
 
 # Faults
 
@@ -44,59 +71,6 @@ CONSTANT = Cause(
     name="constant C_2",
     text="C_2 has the sum of gamma_m/2 where Lemma 4 gives the least gamma_m/2 - sigma_max.",
     nature="fault",
-)
-SUPPORT = Cause(
-    name="support of the noise",
-    text="Noise is drawn for the model x_m, so that what is sent lies in the column space of the "
-    "data. The proof draws it for the message, with the same law on all data.",
-    nature="fault",
-    privacy=True,
-)
-INVERSE = Cause(
-    name="norm of the inverse",
-    text="The proof of Lemma 1 takes ||(D'D)^-1|| for 1/d_m. Rows of length 1 give trace(D'D) = N; "
-    "they keep no eigenvalue away from 0.",
-    nature="fault",
-    privacy=True,
-)
-SPECTRAL = Cause(
-    name="spectral norm of the design",
-    text="The proof of Lemma 1 takes ||D v|| and ||D'v|| for at most ||v||. Rows of length 1 allow "
-    "||D|| = sqrt(N).",
-    nature="fault",
-)
-ONE_NUMBER = Cause(
-    name="noise of N entries taken for one number",
-    text="The proof of Theorem 1 treats D_m xi as a number. It is a vector with an entry for every "
-    "sample.",
-    nature="fault",
-)
-EXPONENT = Cause(
-    name="exponent of the Gaussian tail",
-    text="At r the tail's exponent is (4 L - epsilon)^2 / (16 L) with L = ln(1.25/delta); the "
-    "proof of Theorem 1 has 8 for 16, and its next step needs the error.",
-    nature="fault",
-)
-LITTLE_SENT = Cause(
-    name="little sent taken for little told",
-    text="One number for each sample is sent in each iteration. Without noise N messages give all "
-    "inner products of a party's records, and one message its feature up to the sign where it has "
-    "one.",
-    nature="fault",
-)
-
-# Assumptions
-
-BOUNDED = Cause(
-    name="bounded iterates",
-    text="Assumption 2.1 bounds variables that have Gaussian noise in them, which no bound holds.",
-    nature="assumption",
-)
-BORDER = Cause(
-    name="gradient zero at a border",
-    text="Proofs set the gradient of (6) to zero at its minimum over X_m, which may lie on the "
-    "border of X_m.",
-    nature="assumption",
 )
 
 # Misprints
@@ -156,17 +130,6 @@ MEANS = Cause(
     text="The ratio of the messages' densities is written as that of the noise at one value.",
     nature="misprint",
 )
-ABSOLUTE_VALUE = Cause(
-    name="display of the loss bound",
-    text="The absolute value of a sum stands where the sum of absolute values is meant.",
-    nature="misprint",
-)
-THRESHOLD = Cause(
-    name="threshold of A_2",
-    text="The proof of Theorem 1 splits the noise at delta/2, a probability, where the length r is "
-    "meant.",
-    nature="misprint",
-)
 
 # Readings
 
@@ -184,11 +147,8 @@ FAILING = Cause(
     nature="reading",
     privacy=True,
 )
-CONFINED = Cause(
-    name="a finite bound taken for a small one",
-    text="(11) is finite for every T; whether it protects depends on epsilon, which may be 1.",
-    nature="reading",
-    privacy=True,
-)
 
-CAUSES = tuple(value for value in globals().values() if isinstance(value, Cause))
+CAUSES = (
+    *_OF_BOTH,
+    *(value for value in tuple(globals().values()) if isinstance(value, Cause)),
+)

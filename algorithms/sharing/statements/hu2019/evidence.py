@@ -7,7 +7,12 @@ from dpaudit.extension.ledger import CounterexampleEvidence, ProofEvidence
 _CHECKS = "dpaudit.algorithms.sharing.statements.hu2019.checks"
 
 
-def proof(check: str) -> ProofEvidence:
+def reference(check: str) -> str:
+    """Return the full reference to a check: ``lemmas:slope_is_dual`` is in this paper's folder."""
+    return f"{_CHECKS}.{check}"
+
+
+def proreference(check: str) -> ProofEvidence:
     """Return a reference to a proof.
 
     Parameters
@@ -17,12 +22,12 @@ def proof(check: str) -> ProofEvidence:
 
     Examples
     --------
-    >>> proof("lemmas:slope_is_dual").check.endswith("hu2019.checks.lemmas:slope_is_dual")
+    >>> proreference("lemmas:slope_is_dual").check.endswith("hu2019.checks.lemmas:slope_is_dual")
     True
     """
-    return ProofEvidence(f"{_CHECKS}.{check}")
+    return ProofEvidence(reference(check))
 
 
 def counterexample(check: str) -> CounterexampleEvidence:
     """Return a reference to a counterexample, likewise."""
-    return CounterexampleEvidence(f"{_CHECKS}.{check}")
+    return CounterexampleEvidence(reference(check))

@@ -255,10 +255,11 @@ ROWS = (
         standing="gloss",
         privacy=True,
         evidence=counterexample("privacy:fewer_than_twenty_rounds"),
-        cause="a finite bound taken for a small one",
+        cause="a bound above the sum",
         defence="With epsilon of a tenth or less an iteration, (11) is small for 20 of them.",
         answer="Theorem 1 allows epsilon = 1, where (11) is 53.6 at T = 19 and 55.8 at T = 20: "
-        "nearly any certainty about a record is allowed. And (11) itself is refuted.",
+        "nearly any certainty about a record. Adding up 19 guarantees gives 19: below 23 epochs "
+        "the corollary confines less than no theorem does, for every epsilon.",
     ),
     LedgerRow(
         name="hu2019-guarantee-in-use",

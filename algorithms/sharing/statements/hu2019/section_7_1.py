@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpaudit.algorithms.sharing.statements.hu2019.evidence import counterexample, proof
+from dpaudit.algorithms.sharing.statements.hu2019.evidence import counterexample, proof, reference
 from dpaudit.extension.ledger import AuditEvidence, Convention, LedgerRow
 
 ROWS = (
@@ -193,6 +193,7 @@ ROWS = (
         standing="proof step",
         evidence=counterexample("lemmas:sum_left_out"),
         cause="sum left out of (20)",
+        repair_check=reference("lemmas:bounded_below"),
         repair="rho/2 ||sum_m D_m x_m^{t+1} - z^{t+1}||^2",
         defence="(5) has the sum.",
         answer="So do we read it: a misprint. With it (20) is proved, in the row below.",

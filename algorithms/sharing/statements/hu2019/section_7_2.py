@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpaudit.algorithms.sharing.statements.hu2019.evidence import counterexample, proof
+from dpaudit.algorithms.sharing.statements.hu2019.evidence import counterexample, proof, reference
 from dpaudit.extension.ledger import AuditEvidence, LedgerRow
 
 _INTERIOR = "Where X_m is the whole space, or its constraint is not active, it is true."
@@ -29,6 +29,7 @@ ROWS = (
         standing="proof step",
         evidence=counterexample("rate:prox_step_with_constraint"),
         cause="gradient zero at a border",
+        repair_check=reference("rate:prox_steps"),
         repair="prox of lambda R_m and the indicator of X_m",
         defence=_INTERIOR,
         answer="At rest on the border of X_m the right side is 0 and the left is not.",
@@ -71,6 +72,7 @@ ROWS = (
         standing="proof step",
         evidence=counterexample("rate:loss_for_its_slope"),
         cause="l for its slope in (36)",
+        repair_check=reference("rate:slope_by_prediction"),
         repair="grad l(z^t)",
         defence="The display before has grad l.",
         answer="So do we read it: a misprint.",
@@ -112,6 +114,7 @@ ROWS = (
         standing="proof step",
         evidence=counterexample("rate:fall_by_the_constant"),
         cause="constant C_2",
+        repair_check=reference("rate:falls_and_steps"),
         repair="C_2 = min(min_m (gamma_m - (M - 1) rho sigma_max)/2, gamma/2 - L^2/rho), where it "
         "is positive",
         defence="Some constant is all that the proof needs.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpaudit.algorithms.sharing.statements.hu2019.evidence import counterexample, proof
+from dpaudit.algorithms.sharing.statements.hu2019.evidence import counterexample, proof, reference
 from dpaudit.extension.ledger import Consequence, LedgerRow
 
 ROWS = (
@@ -82,6 +82,7 @@ ROWS = (
         standing="proof step",
         evidence=counterexample("noise:tail_of_a_vector"),
         cause="noise of N entries taken for one number",
+        repair_check=reference("noise:half_of_the_tail"),
         repair="the component of D_m xi along a direction",
         defence="Of one entry, or of one component, it is true for delta <= 2/5.",
         answer="D_m xi has d_m entries in its column space, and its length exceeds r too often "

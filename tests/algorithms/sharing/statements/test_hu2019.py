@@ -30,13 +30,13 @@ from dpaudit.algorithms.sharing.statements.hu2019.checks.exact_runs import (
     gap,
     run,
 )
-from dpaudit.algorithms.sharing.statements.hu2019.checks.identities import identity
 from dpaudit.algorithms.sharing.statements.hu2019.checks.instances import (
     bounded_models,
     cycle,
     equal_columns,
 )
 from dpaudit.errors import InvalidArgument
+from dpaudit.extension.identities import identity
 from dpaudit.extension.ledger import CounterexampleEvidence, ProofEvidence
 from dpaudit.polynomials import unknowns
 

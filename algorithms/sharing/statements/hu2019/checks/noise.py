@@ -14,7 +14,7 @@ from dpaudit.algorithms.sharing.statements.hu2019.checks.exact_runs import (
     inner,
     square,
 )
-from dpaudit.algorithms.sharing.statements.hu2019.checks.identities import identity
+from dpaudit.extension.identities import identity
 from dpaudit.extension.ledger import Finding
 from dpaudit.polynomials import unknowns
 

@@ -13,7 +13,7 @@ from dpaudit.algorithms.sharing.statements.hu2019.checks.exact_runs import (
     less,
     square,
 )
-from dpaudit.algorithms.sharing.statements.hu2019.checks.identities import identity
+from dpaudit.extension.identities import identity
 from dpaudit.extension.ledger import Finding
 from dpaudit.polynomials import unknowns
 
@@ -224,26 +224,31 @@ def more_rounds_cost_more() -> tuple[Finding, ...]:
     )
 
 
-def fewer_than_twenty_rounds() -> tuple[Finding, Finding]:
-    """Return how sure of a record the guarantee of T = 19 lets an observer be, and 99.9%.
+def fewer_than_twenty_rounds() -> tuple[Finding, ...]:
+    """Return epsilon' of (11) at T = 19 and epsilon = 1, against two numbers that confine a risk.
 
-    At epsilon = 1, which Theorem 1 allows, and delta' = 1e-5 (11) gives epsilon' = 53.6: of two
-    datasets that are equally likely, an output may leave one with the odds ``e^epsilon'`` to 1. The
-    second finding needs no logarithm: the second term of (11) alone is at least ``19 (1 + 1/2 +
-    1/6)``.
+    The first is ``ln 999``: with epsilon' above it an output may leave one of two datasets that are
+    equally likely with more than 99.9%. The others are exact: what T guarantees add up to, T
+    epsilon, is less than the first term of (11) where ``2 ln(1/delta') > T``, at every epsilon, and
+    at ``delta' = 1e-5`` that logarithm is above 23, as ``2.72^23 < 1e10``.
     """
-    least = 19 * (1 + Fraction(1, 2) + Fraction(1, 6))
     return (
         Finding(
             left=total_epsilon(19, 1.0, 1e-5),
             relation="<=",
             right=math.log(999),
-            instance="epsilon' of (11) at T = 19, epsilon = 1, and where 99.9% is certain",
+            instance="epsilon' of (11) at T = 19, epsilon = 1, delta' = 1e-5, and ln 999",
         ),
         Finding(
-            left=least,
+            left=Fraction(19 * 23),
             relation="<=",
-            right=Fraction(7),  # 2.7^7 = 1046, so that log(999) is less
-            instance="less than its second term, and more than log(999)",
+            right=Fraction(19**2),
+            instance="(first term of (11) / epsilon)^2 from below, and T^2: T = 19, delta' = 1e-5",
+        ),
+        Finding(
+            left=Fraction(272, 100) ** 23,
+            relation="<",
+            right=Fraction(10) ** 10,
+            instance="e^23 from above, and (1/delta')^2",
         ),
     )

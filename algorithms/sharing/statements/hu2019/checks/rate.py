@@ -14,8 +14,8 @@ from dpaudit.algorithms.sharing.statements.hu2019.checks.exact_runs import (
     run,
     steps,
 )
-from dpaudit.algorithms.sharing.statements.hu2019.checks.identities import identity
 from dpaudit.algorithms.sharing.statements.hu2019.checks.instances import at_rest, equal_columns
+from dpaudit.extension.identities import identity
 from dpaudit.extension.ledger import Finding
 from dpaudit.polynomials import unknowns, vectors
 
