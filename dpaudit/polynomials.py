@@ -264,6 +264,23 @@ def total(parts: Iterable[Vector]) -> Vector:
     return sum(parts, Vector({}))
 
 
+def on_line(numbers: Mapping[str, Fraction | int]) -> dict[str, Fraction]:
+    """Return values for unknowns and for the products of all vectors, each of which is a number.
+
+    Examples
+    --------
+    >>> u, v = vectors("u v")
+    >>> ((u - v) @ u).value(on_line({"u": 2, "v": 5}))
+    Fraction(-6, 1)
+    """
+    products = {
+        _inner_name(one, other): Fraction(a) * b
+        for one, a in numbers.items()
+        for other, b in numbers.items()
+    }
+    return {**products, **{name: Fraction(number) for name, number in numbers.items()}}
+
+
 def _inner_name(one: str, other: str) -> str:
     first, second = sorted((one, other))
     return f"<{first}, {second}>"

@@ -1,0 +1,200 @@
+"""Section 3: the algorithm and its privacy."""
+
+from __future__ import annotations
+
+from dpaudit.algorithms.multistep.statements.causes import CLOSED, LARGE, NODES, SIGN, TAIL
+from dpaudit.algorithms.multistep.statements.evidence import counterexample, proof
+from dpaudit.extension.ledger import AuditEvidence, Consequence, Convention, LedgerRow
+
+_SIGN = (
+    "It is a slip: (18), the solution of (13a), has the right sign, and so has Algorithm 1's code."
+)
+_SIGN_ANSWER = "So it is, and counts as one; who implements (12) and (13a) as printed ascends."
+_MORE_NOISE = (
+    "sigma = sqrt(t l / 2) / (sqrt(ln(1/delta) + epsilon) - sqrt(ln(1/delta))), for delta in (0, 1)"
+)
+
+_UPDATES = (
+    LedgerRow(
+        name="huang2020-equation11",
+        place="section 3.2, eq. (11)",
+        statement="L_i(w_i) is about L_i(w~) + <grad L_i(w~), w~ - w_i> + eta / 2 ||w_i - w~||^2.",
+        standing="proof step",
+        evidence=counterexample("update:linear_term"),
+        cause=SIGN.name,
+        repair="<grad L_i(w~), w_i - w~> in place of <grad L_i(w~), w~ - w_i>",
+        defence=_SIGN,
+        answer=_SIGN_ANSWER,
+    ),
+    LedgerRow(
+        name="huang2020-eta",
+        place="section 3.2, below eq. (11)",
+        statement="eta controls the distance between an updated model and the one before: a larger "
+        "eta makes it smaller.",
+        standing="gloss",
+        evidence=proof("update:distance"),
+    ),
+    LedgerRow(
+        name="huang2020-equation12",
+        place="section 3.2, eq. (12)",
+        statement="With (11) in (8), the approximate Lagrangian has the linear term "
+        "<grad L_i(w~), w~ - w_i>.",
+        standing="proof step",
+        evidence=Consequence("huang2020-equation11", "It is (11) put into (8).", "restates"),
+        repair="<grad L_i(w~), w_i - w~> in place of <grad L_i(w~), w~ - w_i>",
+    ),
+    LedgerRow(
+        name="huang2020-equation13",
+        place="section 3.2, eq. (13), (13a)",
+        statement="The primal update w_i^{k,r+1} = min of (12) over w_i takes the place of (9a), "
+        "and so descends the approximated objective.",
+        standing="proof step",
+        evidence=counterexample("update:ascent"),
+        cause=SIGN.name,
+        repair="w_i^{k,r+1} = argmin of (12) with <grad L_i(w~), w_i - w~>",
+        defence=_SIGN,
+        answer=_SIGN_ANSWER,
+    ),
+    LedgerRow(
+        name="huang2020-noise",
+        place="section 3.2, eq. (13b) and (14)",
+        statement="Each update gets noise N(0, s^2 sigma^2 I).",
+        standing="definition",
+        evidence=Convention("It is a step of the algorithm."),
+    ),
+    LedgerRow(
+        name="huang2020-algorithm1",
+        place="section 3.2, eq. (15) and Algorithm 1",
+        statement="The dual update, the average w~_i^k of l models that a node sends, and the "
+        "whole algorithm.",
+        standing="definition",
+        evidence=Convention("It is the algorithm."),
+        note="It starts from any duals; (37) and (40) need duals of 0, as section 2.2 has them.",
+    ),
+    LedgerRow(
+        name="huang2020-cost",
+        place="section 3.2, Note 1, first and second sentence; section 4.2",
+        statement="A larger l costs more computation in each iteration, and batches need less.",
+        standing="gloss",
+        evidence=proof("update:cost"),
+    ),
+    LedgerRow(
+        name="huang2020-note1",
+        place="section 3.2, Note 1, third sentence",
+        statement="The variant that draws batches with replacement has the same utility guarantee, "
+        "Theorem 7.",
+        standing="gloss",
+        evidence=AuditEvidence("huang2020-note1"),
+        cause=NODES.name,
+        defence="It is as good as Theorem 7, of which c_2 is meant for every n L_i.",
+        answer="Where all records of a node are equal it is Theorem 7, and falls with it under the "
+        "reading of the text. Under the other one nothing is refuted; but (39) would need the "
+        "second moment of a batch's gradient. Of privacy the note says nothing: a record that is "
+        "drawn twice moves an update twice as far.",
+    ),
+    LedgerRow(
+        name="huang2020-note2",
+        place="section 3.2, Note 2",
+        statement="A node shares the average and not the last model, and duals use what is shared.",
+        standing="definition",
+        evidence=Convention("It is a choice; what it hides is the question huang2020-broadcast."),
+    ),
+)
+
+_SENSITIVITY = (
+    LedgerRow(
+        name="huang2020-lemma5",
+        place="section 3.3, Lemma 5, eq. (16), and the end of its proof",
+        statement="If the loss is c_1-Lipschitz, the update (13a) has l2 sensitivity 2 c_1 / "
+        "((2 rho |N_i| + eta_i^{k,r+1}) m_i).",
+        standing="theorem",
+        privacy=True,
+        evidence=AuditEvidence("huang2020-lemma5"),
+        note="Attained by losses of slope c_1 on both sides; of others it is an upper bound.",
+    ),
+    LedgerRow(
+        name="huang2020-equation17",
+        place="section 3.3, proof of Lemma 5, eq. (17)",
+        statement="The sensitivity is the largest distance of updates on neighbouring datasets.",
+        standing="definition",
+        privacy=True,
+        evidence=Convention("It is a definition."),
+    ),
+    LedgerRow(
+        name="huang2020-equation18",
+        place="section 3.3, proof of Lemma 5, eq. (18)",
+        statement="The update (13a) in closed form, with L_i(w~) in its numerator and "
+        "2 rho |N_i| + eta_i^{k,r} in its denominator.",
+        standing="proof step",
+        evidence=counterexample("update:closed_form"),
+        cause=CLOSED.name,
+        repair="grad L_i(w~) in the numerator and eta_i^{k,r+1} in the denominator",
+        defence="It is a slip: (19) has the gradient and the index.",
+        answer="So it is, and counts as one. The repaired formula solves (13a) with its sign "
+        "repaired.",
+    ),
+    LedgerRow(
+        name="huang2020-equation19",
+        place="section 3.3, proof of Lemma 5, eq. (19)",
+        statement="Two updates differ by the difference of two gradients of one record over "
+        "(2 rho |N_i| + eta) m_i, at most twice the norm of one.",
+        standing="proof step",
+        privacy=True,
+        evidence=proof("update:movement"),
+    ),
+)
+
+_GUARANTEE = (
+    LedgerRow(
+        name="huang2020-theorem6",
+        place="section 3.3, Theorem 6, eq. (20); section 7",
+        statement="For arbitrary epsilon, delta from 0, Algorithm 1 is (epsilon, delta)-DP with "
+        "sigma = c_0 sqrt(2 t l ln(1.25/delta)) / epsilon.",
+        standing="theorem",
+        privacy=True,
+        evidence=AuditEvidence("huang2020-theorem6"),
+        cause=TAIL.name,
+        repair=_MORE_NOISE,
+        defence="Nobody uses epsilon above 8, and below that c_0 = 1 is right at delta = 1e-5, "
+        "with room to spare.",
+        answer="The text says arbitrary, and of all noisy models, to whoever sees them, it is "
+        "false from 8.42 on with c_0 = 1, and further up with any other.",
+    ),
+    LedgerRow(
+        name="huang2020-theorem6-constant",
+        place="section 3.3, Theorem 6, its second sentence",
+        statement="There exists a constant c_0 that serves every epsilon and delta.",
+        standing="theorem",
+        privacy=True,
+        evidence=counterexample("privacy:no_constant_of_noise"),
+        cause=TAIL.name,
+        repair=_MORE_NOISE,
+        defence="A constant may be meant that depends on epsilon and delta.",
+        answer="Then (20) says nothing of the noise. With the bound of the proof's own moments "
+        "there is a term of epsilon^2, for which no constant makes up.",
+    ),
+    LedgerRow(
+        name="huang2020-each-update",
+        place="section 3.3, proof of Theorem 6, second sentence",
+        statement="By Theorem A.1 of Dwork & Roth each update is (epsilon / (c_0 sqrt(t l)), "
+        "delta)-DP, for every epsilon.",
+        standing="proof step",
+        privacy=True,
+        evidence=counterexample("privacy:large_epsilon"),
+        cause=LARGE.name,
+        repair="the same where epsilon / (c_0 sqrt(t l)) is below 1",
+        defence="With many iterations epsilon / (c_0 sqrt(t l)) is below 1.",
+        answer="Then it is true. The theorem is for every t, l and epsilon.",
+    ),
+    LedgerRow(
+        name="huang2020-composition-step",
+        place="section 3.3, proof of Theorem 6, third and fourth sentence",
+        statement="As t l such algorithms, composed by Theorem 4, Algorithm 1 is (epsilon, "
+        "delta)-DP.",
+        standing="proof step",
+        privacy=True,
+        evidence=Consequence("huang2020-theorem6", "It is the theorem's last step.", "restates"),
+    ),
+)
+
+ROWS = (*_UPDATES, *_SENSITIVITY, *_GUARANTEE)

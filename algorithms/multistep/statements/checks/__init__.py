@@ -1,0 +1,1 @@
+"""Checks of statements of Huang & Gong: proofs and counterexamples in exact arithmetic."""

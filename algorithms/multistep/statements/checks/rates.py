@@ -1,0 +1,267 @@
+"""Theorem 7, eq. (39), (40), and what section 4.2 reads off its bound."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from dpaudit.extension.identities import identity
+from dpaudit.extension.ledger import Finding
+from dpaudit.polynomials import unknowns
+
+_SHALLOW = Fraction(1, 4)  # slope of the loss to the left of its minimum; 1 to the right
+
+
+def second_moment() -> tuple[Finding, ...]:
+    """Show that (39) fails where ``c_2`` is a constant of the sum, and holds of every node's own.
+
+    Two nodes, ``L_1(w) = w`` and ``L_2 = 0``: their sum is 1-Lipschitz, and (39) has ``c_2^2 / n^2
+    = 1/4`` for the square of a gradient of ``L_1``, which is 1. The noise's share is the same on
+    both sides: ``u xi`` has ``d u^2 s^2 sigma^2``, with ``u s = 2 c_1 / m`` by Lemma 5. If every
+    ``n L_i`` is ``c_2``-Lipschitz, each square is at most ``c_2^2 / n^2``: (39) with "at most".
+    """
+    nodes, whole, own = 2, Fraction(1), Fraction(1)
+    c0, c1, m, epsilon, d, steps, log = unknowns("c0 c1 m epsilon d tl M")
+    sigma = c0**2 * steps * 2 * log / epsilon**2
+    where = "L_1(w) = w, L_2 = 0, without the noise's share"
+    each = nodes * own  # of n L_1
+    return (
+        Finding(left=own**2, relation="=", right=(whole / nodes) ** 2, instance=where),
+        Finding(
+            left=own**2, relation="<=", right=(each / nodes) ** 2, instance=f"repaired: {where}"
+        ),
+        identity(
+            d * (2 * c1 / m) ** 2 * sigma,
+            d * c0**2 * c1**2 * steps * 8 * log / (epsilon**2 * m**2),
+            "the noise's share",
+        ),
+    )
+
+
+def double_sum() -> tuple[Finding, ...]:
+    """Show that the last step of (40) needs a larger constant than ``sqrt(2)`` for ``l >= 2``.
+
+    With (39), one node and ``G`` for the root in (23), what the second line of (40) has is
+    ``G D / (t l)`` times ``S / (2 sqrt(2)) + sqrt(2 t l) / 2``, where ``S`` is the sum of
+    ``1 / sqrt(k r)`` over ``k <= t`` and ``r <= l``. It is at most ``sqrt(2) G D / sqrt(t l)`` if
+    and only if ``S <= 2 sqrt(t l)``. But ``S`` is a product of two sums, near ``2 sqrt(t)`` and
+    ``2 sqrt(l)``: it is about ``4 sqrt(t l)``, and at most that, so that ``3 / sqrt(2)`` would do.
+    For ``l = 1`` it is at most ``2 sqrt(t)``. Sums are rounded, down where they fail.
+    """
+    square = Fraction(9 * 9)
+    half, full = (factor * _root(square) for factor in (2, 4))
+    return (
+        Finding(
+            left=_inverse_roots(9, -1) ** 2, relation="<=", right=half, instance="S at t = l = 9"
+        ),
+        Finding(
+            left=_inverse_roots(9, 1) ** 2,
+            relation="<=",
+            right=full,
+            instance="repaired: S at t = l = 9",
+        ),
+        Finding(
+            left=_inverse_roots(81, 1), relation="<=", right=half, instance="S at t = 81, l = 1"
+        ),
+    )
+
+
+def _root(square: Fraction) -> Fraction:
+    return Fraction(math.isqrt(square.numerator), math.isqrt(square.denominator))
+
+
+def _inverse_roots(count: int, up: int) -> Fraction:
+    """Return the sum of ``1 / sqrt(k)`` for k up to ``count``, to hundredths; up is 1 or -1."""
+    digits = 10**6
+    roots = (math.isqrt(digits**2 * k) + (up < 0) for k in range(1, count + 1))
+    exact = sum((Fraction(digits, root) for root in roots), Fraction(0))
+    return Fraction(up * math.ceil(up * 100 * exact), 100)
+
+
+def decreasing_weights() -> tuple[Finding, ...]:
+    """Show that the weights of (23) fall between iterations, for ``l >= 3``.
+
+    Where (40) keeps only the last weight of ``sum eta (||w~^r - w*||^2 - ||w~^{r+1} - w*||^2)``,
+    it needs weights that never fall. The square of the last one of an iteration is ``2 k l``, in
+    multiples of the root in (23), and that of the next is ``2 (k + 1)``.
+    """
+    first, steps = 1, 3
+    return (
+        Finding(
+            left=2 * first * steps,
+            relation="<=",
+            right=2 * (first + 1),
+            instance="squares of eta^{1,3} and eta^{2,1}, l = 3",
+        ),
+    )
+
+
+def order() -> tuple[Finding, ...]:
+    """Show that without privacy the error of a fixed problem falls like ``1 / sqrt(t)``.
+
+    One node, ``l = 1``, no noise, ``L(w) = max(w, - s w)`` with ``s = 1/4``, so ``c_2 = 1``; ``D =
+    1``, start at ``w* = 0``. Write ``d_k = 1 / eta^{k,1} = 1 / sqrt(2 k)`` and ``w_k`` for the
+    model after ``k`` updates: ``w_k = w_{k-1} - d_k`` if ``w_{k-1} >= 0`` (at 0 the subgradient is
+    1), else ``w_k = w_{k-1} + s d_k``. (22) averages ``w_0 .. w_{t-1}``.
+
+    *Jumps.* A model that is not below 0 is ``w_0``, or came from below by ``s d_k`` and is below
+    ``s d_k``. As ``d_k <= sqrt(2) d_{k+1}``, a jump in update ``j`` leads to a model between
+    ``-d_j`` and ``-(1 - sqrt(2) s) d_j``, which is below ``-0.64 d_j``. All models are in ``[-0.71,
+    0.18]``.
+
+    *A cycle* is from one jump to the next. The ``i``-th model after that of a jump is below ``(s i
+    - 0.64) d_j``; for ``i = 0, 1, 2`` this is negative, and these models have sizes that add up to
+    at least ``(3 * 0.64 - 3 s) d_j = 1.17 d_j``. Others below 0 add to it; the one that is not
+    takes away less than ``s d_j``. So minus the sum of a cycle's models is above ``0.92 d_j``. A
+    cycle climbs less than ``d_j + s d_j``, in steps of ``s d_k``: its ``d_k``, with ``d_j``, add up
+    to less than ``d_j + (1 + s) d_j / s = 6 d_j``. So minus its sum is above 0.15 times that.
+
+    *All of them.* Models of a last cycle that is not over are below 0, and its ``d_k`` add up to
+    less than ``6 d_1``. All ``d_k`` with ``k < t`` add up to at least ``sqrt(2) (sqrt(t) - 1)``. So
+    the average ``w^`` has ``- t w^ >= 0.15 (sqrt(2) (sqrt(t) - 1) - 6 d_1)``, and as ``L(w^) >=
+    - s w^``,
+
+        t (L(w^) - L(w*)) >= (sqrt(t) - 5) / 20.
+
+    For every ``C`` this is above ``C`` from ``t = (20 C + 6)^2`` on: no ``O(1/t)``.
+
+    Beside it stands what runs show, rounded down: with 16 times as many iterations, 12,800 and not
+    800, the error times ``t`` is 3.7 times as large, close to the root.
+    """
+    return (
+        *(_beyond(constant) for constant in (1, 10, 1000)),
+        *(_of_run(iterations) for iterations in (50, 800, 12_800)),
+        *_constants(),
+    )
+
+
+def _beyond(constant: int) -> Finding:
+    root = 20 * constant + 6
+    words = f"least error times t at t = {root**2}, C = {constant}"
+    return Finding(left=Fraction(root - 5, 20), relation="<=", right=constant, instance=words)
+
+
+def _of_run(iterations: int) -> Finding:
+    """Return that the bound is below what a run shows, rounded down to thousandths."""
+    shown = round_down(error_times_iterations(iterations) - 1e-6)
+    least = Fraction(math.isqrt(iterations) - 5, 20)
+    words = f"least error times t, and that of a run, t = {iterations}"
+    return Finding(left=least, relation="<=", right=shown, instance=words)
+
+
+def round_down(number: float | Fraction) -> Fraction:
+    """Return the largest multiple of 1/1000 that is not above a number."""
+    return Fraction(math.floor(1000 * number), 1000)
+
+
+def _constants() -> tuple[Finding, ...]:
+    """Return the numbers of the proof, with ``sqrt(2)`` between 1.41 and 1.415."""
+    s, root, above = _SHALLOW, Fraction(141, 100), Fraction(1415, 1000)
+    low, share, cycle = Fraction(64, 100), Fraction(15, 100), 1 + (1 + s) / s
+    ends = s * share * (above + cycle * above / 2)
+    return (
+        Finding(left=low, relation="<=", right=1 - above * s, instance="0.64 and 1 - sqrt(2) s"),
+        Finding(left=2 * s, relation="<", right=low, instance="two climbs after a jump"),
+        Finding(left=cycle * share, relation="<=", right=3 * low - 3 * s - s, instance="a cycle"),
+        Finding(left=Fraction(1, 20), relation="<=", right=s * share * root, instance="root of t"),
+        Finding(left=ends, relation="<=", right=Fraction(5, 20), instance="what both ends take"),
+    )
+
+
+def error_times_iterations(iterations: int) -> float:
+    """Return the error of a run of that many iterations, times their number.
+
+    Examples
+    --------
+    >>> 3.5 < error_times_iterations(12_800) / error_times_iterations(800) < 4.1
+    True
+    """
+    shallow, model, total = float(_SHALLOW), 0.0, 0.0
+    for k in range(1, iterations + 1):
+        total += model
+        model -= (1.0 if model >= 0 else -shallow) / math.sqrt(2 * k)
+    return max(total, -shallow * total)
+
+
+def bound_and_epsilon() -> Finding:
+    """Prove that the bound of (24) falls as epsilon grows.
+
+    What is below its root is ``a + b / epsilon^2`` with ``b > 0``. For ``e < e'`` the difference is
+    ``b (e' - e) (e' + e) / (e e')^2``, a product of positive numbers.
+    """
+    a, b, low, high = unknowns("a b e f")
+    difference = (a + b / low**2) - (a + b / high**2)
+    return identity(difference, b * (high - low) * (high + low) / (low * high) ** 2, "e < f")
+
+
+def bound_and_steps() -> Finding:
+    """Prove that the bound of (24) falls as l grows.
+
+    Its first term is ``sqrt(2) D`` times the root of ``a / (t l) + b``, where ``a = c_2^2 / n^2``
+    and ``b t l`` is the noise's share; the others are free of l. For ``l < l'`` the difference
+    below the root is ``a (l' - l) / (t l l')``, which is positive.
+    """
+    a, b, t, few, many = unknowns("a b t l k")
+    difference = (a / (t * few) + b) - (a / (t * many) + b)
+    return identity(difference, a * (many - few) / (t * few * many), "l < k")
+
+
+def sum_over_nodes() -> tuple[Finding, ...]:
+    """Show that the bound is ``n^2`` times the one it is compared to, or ``n`` times per node.
+
+    With ``N = n m`` records, ``m`` at each of ``n`` nodes, the sum over nodes of ``1 / m_i`` is
+    ``n^2 / N``. The objective (1) adds up the mean losses of ``n`` nodes; the mean loss of all
+    records is a share ``1 / n`` of it, and has ``n / N``. No constant bounds this for all networks.
+    """
+    nodes, records = 100, 10_000
+    whole = sum((Fraction(nodes, records) for _ in range(nodes)), Fraction(0))
+    alone = Fraction(1, records)
+    return (
+        Finding(left=alone * records, relation="=", right=1, instance="n = 1: in units of 1/N"),
+        Finding(
+            left=whole / nodes * records,
+            relation="<=",
+            right=10,
+            instance="n = 100, N = 10,000, of the mean loss: C = 10",
+        ),
+        Finding(
+            left=whole * records,
+            relation="<=",
+            right=1000,
+            instance="n = 100, N = 10,000, of (1): C = 1000",
+        ),
+    )
+
+
+def lipschitz_constant() -> tuple[Finding, ...]:
+    """Show that ``n + mu D / n`` is no Lipschitz constant of the sum of ``L_i``; ``n + mu D`` is.
+
+    One feature, all records 1 with label -1, ``W = [0, D]``: at ``w = D`` the derivative of the sum
+    is ``n / (1 + e^-D) + mu D``, as each of ``n`` nodes has ``mu / n`` of the regulariser. It is
+    above ``n (1 - 2^-D) + mu D``. For ``n = 100``, ``mu = 0.0001`` and ``D = 20`` this exceeds the
+    constant. Losses have slopes below 1, and ``||w|| <= D``: ``n + mu D`` suffices.
+    """
+    nodes, weight, diameter = 100, Fraction(1, 10_000), 20
+    slope = nodes * (1 - Fraction(1, 2**diameter)) + weight * diameter
+    where = "n = 100, mu = 0.0001, D = 20, least derivative at D"
+    return (
+        Finding(left=slope, relation="<=", right=nodes + weight * diameter / nodes, instance=where),
+        Finding(
+            left=slope,
+            relation="<=",
+            right=nodes + weight * diameter,
+            instance=f"repaired: {where}",
+        ),
+    )
+
+
+def unbounded_noise() -> tuple[Finding, ...]:
+    """Show that models with Gaussian noise leave every bounded set.
+
+    Two draws of one coordinate are further apart than ``D`` with positive probability, whatever
+    ``D`` and their standard deviation ``s sigma`` are: the density is positive everywhere. Of one
+    draw with standard deviation 1 the probability of being above 2 is 0.0227, rounded down below.
+    """
+    above = round_down(math.erfc(2 / math.sqrt(2)) / 2)
+    where = "probability of a draw above 2 standard deviations"
+    return (Finding(left=above, relation="<=", right=0, instance=where),)

@@ -1,0 +1,17 @@
+"""Evidence of this paper's rows: references to the checks beside them."""
+
+from __future__ import annotations
+
+from dpaudit.extension.ledger import CounterexampleEvidence, ProofEvidence
+
+_CHECKS = "dpaudit.algorithms.multistep.statements.checks."
+
+
+def proof(check: str) -> ProofEvidence:
+    """Return that a check proves it: ``module:function``."""
+    return ProofEvidence(_CHECKS + check)
+
+
+def counterexample(check: str) -> CounterexampleEvidence:
+    """Return that a check refutes it: ``module:function``."""
+    return CounterexampleEvidence(_CHECKS + check)

@@ -1,0 +1,207 @@
+"""The ledger of Huang & Gong: complete, and its checks fail where a sign or a factor is changed."""
+
+import importlib
+import math
+import re
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
+from dpaudit.algorithms.multistep.statements.checks import appendix, privacy, rates, update
+from dpaudit.algorithms.multistep.statements.huang2020 import PAPER
+from dpaudit.algorithms.problems.graphs import complete
+from dpaudit.algorithms.problems.losses import LINEAR
+from dpaudit.algorithms.problems.step_sizes import ConstantStepSize
+from dpaudit.datasets import Dataset
+from dpaudit.extension.ledger import CounterexampleEvidence, ProofEvidence
+from dpaudit.guarantees.kinds import GaussianDP
+
+ROWS = {row.name: row for row in PAPER.rows}
+PLACES = " ; ".join(row.place for row in PAPER.rows)
+
+
+def findings(check):
+    module, _, name = check.partition(":")
+    found = getattr(importlib.import_module(module), name)()
+    return found if isinstance(found, tuple) else (found,)
+
+
+def checks(kind):
+    return {row.evidence.check: row.repair for row in PAPER.rows if isinstance(row.evidence, kind)}
+
+
+PROOFS, COUNTEREXAMPLES = checks(ProofEvidence), checks(CounterexampleEvidence)
+
+
+def equations():
+    """Yield every number of an equation in a place: of `eq. (7), (7a) to (7d)` 7, 7a to 7d."""
+    for first, last in re.findall(r"\((\d+[a-d]?)\)(?: to \((\d+[a-d]?)\))?", PLACES):
+        yield first
+        if last:
+            yield from (last[:-1] + letter for letter in "abcd" if first[-1] < letter <= last[-1])
+
+
+def test_every_equation_of_the_paper_stands_in_a_row():
+    lettered = {"4a", "4b", "7a", "7b", "7c", "7d", "9a", "9b", "13a", "13b"}
+    assert {str(number) for number in range(1, 41)} | lettered == set(equations())
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        *("Definitions 1 and 2", "Definition 3", "Theorem 4", "Lemma 5", "Theorem 6", "Theorem 7"),
+        *("Note 1", "Note 2", "Algorithm 1", "Figure 1", "Figure 2", "Figure 3"),
+        *("abstract", "section 6", "section 7", "hypothesis"),
+    ],
+)
+def test_every_numbered_statement_stands_in_a_row(item):
+    assert item in PLACES
+
+
+def test_names_differ_and_bear_that_of_the_paper():
+    assert len(ROWS) == len(PAPER.rows)
+    assert all(name.startswith("huang2020-") for name in ROWS)
+
+
+@pytest.mark.parametrize("check", PROOFS)
+def test_what_is_proved_holds(check):
+    assert all(finding.holds for finding in findings(check))
+
+
+@pytest.mark.parametrize("check", COUNTEREXAMPLES)
+def test_what_is_refuted_fails_and_its_repair_holds(check):
+    found = findings(check)
+    repaired = [finding for finding in found if finding.instance.startswith("repaired")]
+    assert not all(finding.holds for finding in found)
+    assert all(finding.holds for finding in repaired)
+
+
+@pytest.mark.parametrize("check", {**PROOFS, **COUNTEREXAMPLES})
+def test_numbers_are_exact(check):
+    assert all(
+        isinstance(side, int | Fraction)
+        for found in findings(check)
+        for side in (found.left, found.right)
+    )
+
+
+# Negative controls: what a check rests on is changed, and it no longer finds what it did.
+STEPS, RHO = appendix.Steps, appendix.RHO
+CHANGES = {
+    "dual does not move (32)": (STEPS, "new_dual", STEPS.dual, appendix.pull_of_neighbours),
+    "dual does not move (34)": (STEPS, "new_dual", STEPS.dual, appendix.common_ground),
+    "dual does not move (36)": (STEPS, "new_dual", STEPS.dual, appendix.gain),
+    "dual moves the other way": (
+        *(STEPS, "new_dual"),
+        lambda it, j: (
+            2 * it.dual(j) - (it.dual(j) - RHO / 2 * (it.sent - appendix.named("later0")))
+        ),
+        appendix.dual_step,
+    ),
+    "half of the weight": (
+        *(STEPS, "weight"),
+        lambda it, r: it.neighbours * RHO + it.eta(r),
+        appendix.noise_as_gradient,
+    ),
+    "sign of xi (30)": (
+        *(STEPS, "added"),
+        lambda it, r: it.weight(r) * it.noise(r),
+        appendix.noise_as_gradient,
+    ),
+    "last model is sent (32)": (
+        *(STEPS, "sent"),
+        property(lambda it: it.models[-1]),
+        appendix.pull_of_neighbours,
+    ),
+    "last model is sent (33)": (
+        *(STEPS, "sent"),
+        property(lambda it: it.models[-1]),
+        appendix.scatter,
+    ),
+    "weight without rho": (update, "WEIGHT", update.ETA, update.distance),
+    "weight without rho (18)": (update, "WEIGHT", update.ETA, update.closed_form),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_with_a_change_a_check_finds_something_else(monkeypatch, change):
+    place, name, value, check = CHANGES[change]
+
+    def held():
+        found = check()
+        return [one.holds for one in (found if isinstance(found, tuple) else (found,))]
+
+    before = held()
+    monkeypatch.setattr(place, name, value)
+    assert held() != before
+
+
+def test_the_algorithm_makes_the_repaired_update():
+    """At one neighbour, rho 1/2 and eta 2, from 0: (18) repaired is -g / 3, as printed g / 3."""
+    data = Dataset(np.array([[1.0], [1.0]]), [1, -1], node_sizes=(1, 1))
+    algorithm = MultiStepADMM(
+        graph=complete(2),
+        iterations=2,
+        inner_steps=3,
+        noise_multiplier=0.0,
+        penalty=0.5,
+        loss=LINEAR,
+        regulariser_weight=0.0,
+        step_size=ConstantStepSize(2.0),
+    )
+    slopes = LINEAR.slope(np.zeros(2)) * np.array([1.0, -1.0])
+    mean = algorithm.step(algorithm.start(data, 1), data).mean
+    assert np.allclose(mean[0, :, 0], -slopes / 3)
+    assert algorithm.objective(mean, data)[0] < algorithm.objective(0 * mean, data)[0]
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 20.0, 1000.0])
+@pytest.mark.parametrize("delta", [1e-9, 1e-5, 0.1])
+def test_the_noise_that_is_enough_is(epsilon, delta):
+    steps, log = 50, math.log(1 / delta)
+    sigma = math.sqrt(steps / 2) / (math.sqrt(log + epsilon) - math.sqrt(log))
+    assert GaussianDP(math.sqrt(steps) / sigma).delta(epsilon) <= delta
+
+
+@pytest.mark.parametrize("c0", [0.25, 1.0, 2.0, 10.0])
+def test_the_lower_bound_on_delta_is_below_the_exact_one(c0):
+    m = math.log(1.25 / 1e-5)
+    exact = GaussianDP(c0 * math.sqrt(8 * m)).delta(4 * c0**2 * m)
+    bound = float(privacy._exact_delta(Fraction(9) * Fraction(c0), "").left)
+    assert 1e-5 < bound <= exact
+
+
+def test_the_error_of_a_run_is_above_what_is_proved():
+    for iterations in (*range(1, 300), 1000, 5000):
+        least = (math.sqrt(iterations) - 5) / 20
+        assert rates.error_times_iterations(iterations) >= least
+
+
+def test_a_run_keeps_what_the_proof_says_of_its_cycles():
+    shallow, model, models, jumps = 0.25, 0.0, [0.0], []
+    for k in range(1, 3000):
+        jumps += [k] if model >= 0 else []
+        model -= (1.0 if model >= 0 else -shallow) / math.sqrt(2 * k)
+        models.append(model)
+    size = 1 / np.sqrt(2 * np.arange(1, 3000))
+    assert -0.71 <= min(models) <= max(models) <= 0.18
+    for first, last in pairwise(jumps):
+        moved, total = size[first - 1 : last - 1], -sum(models[first:last])
+        assert models[first] <= -0.64 * size[first - 1]
+        assert total >= 0.92 * size[first - 1]
+        assert 0 < moved.sum() <= 6 * size[first - 1]
+
+
+def test_a_rate_of_one_over_the_root_is_kept():
+    """Negative control: times the root of t, the error stays below a constant."""
+    assert rates.error_times_iterations(20_000) / math.sqrt(20_000) < 0.15
+
+
+@pytest.mark.parametrize(("t", "steps", "fails"), [(9, 9, True), (81, 1, False), (400, 2, True)])
+def test_the_double_sum_of_equation_40(t, steps, fails):
+    total = sum(1 / math.sqrt(k * r) for k in range(1, t + 1) for r in range(1, steps + 1))
+    assert (total > 2 * math.sqrt(t * steps)) is fails
+    assert total <= 4 * math.sqrt(t * steps)
