@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from dpaudit.extension.identities import identity
 from dpaudit.extension.ledger import Finding
-from dpaudit.polynomials import Vector, on_line, polynomial, total, unknowns, vectors
+from dpaudit.polynomials import Vector, on_line, total, unknowns, vectors
 
 RHO, ETA = unknowns("rho eta")
 MODEL, OWN, DUAL, GRADIENT, DIRECTION = vectors("w own gamma g v")
