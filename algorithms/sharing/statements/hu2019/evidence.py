@@ -12,7 +12,7 @@ def reference(check: str) -> str:
     return f"{_CHECKS}.{check}"
 
 
-def proreference(check: str) -> ProofEvidence:
+def proof(check: str) -> ProofEvidence:
     """Return a reference to a proof.
 
     Parameters
@@ -22,7 +22,7 @@ def proreference(check: str) -> ProofEvidence:
 
     Examples
     --------
-    >>> proreference("lemmas:slope_is_dual").check.endswith("hu2019.checks.lemmas:slope_is_dual")
+    >>> proof("lemmas:slope_is_dual").check.endswith("hu2019.checks.lemmas:slope_is_dual")
     True
     """
     return ProofEvidence(reference(check))
