@@ -37,7 +37,6 @@ REFUTED = {
     theorem1.printed_exponent,
     theorem1.printed_loss_bound,
     theorem1.probability_of_a2,
-    theorem1.step_with_the_exponent,
 }
 
 

@@ -291,3 +291,32 @@ def last_bound() -> tuple[Finding, ...]:
     left = weight * curvature + bound + penalty * bound + penalty * (parties - 1) * bound
     right = weight * curvature + (1 + parties * penalty) * bound
     return (identity(left, right, "norms at b_1"),)
+
+
+def repaired_bound() -> tuple[Finding, ...]:
+    """Prove that ``||D x - D' x'|| <= (1/rho + 1 + (M - 1) sqrt(N)) b_1``, whatever D and D' are.
+
+    Let R be convex and least at 0, and X convex with 0 in it. Write ``u = D x`` and ``w = -v/rho``.
+    By optimality of x in (6) ``g = -D'(v + rho u)`` is a subgradient at x of lambda R on X, of
+    which 0 is one at 0; subgradients are monotone, so ``<g, x> >= 0``, which is ``<w - u, u> >=
+    0``. That says that u lies in the ball whose diameter is the segment from 0 to w, and so does
+    u', for which v is the same: they are at most ``||w|| = ||v||/rho`` apart. And ``||v|| <= ||y||
+    + rho ||z|| + rho sum_{k != m} ||D_k|| ||x~_k||``, where ``||D_k|| <= sqrt(N)`` for rows of norm
+    1.
+    """
+    u, w = vectors("u w")
+    half = Fraction(1, 2)
+    return (
+        identity((u - half * w).square, w.square / 4 - (w - u) @ u, "the ball, for any u and w"),
+        *rows_of_norm_one(),
+    )
+
+
+def rows_of_norm_one() -> tuple[Finding, ...]:
+    """Prove that ``||D x|| <= sqrt(N) ||x||``, and so for D', where D has N rows of norm 1.
+
+    Each entry of D x is the inner product of a row of norm 1 and x, at most ``||x||`` in size by
+    Cauchy and Schwarz; the sum of N squares is at most ``N ||x||^2``. The transpose has the same
+    spectral norm. N equal rows attain it.
+    """
+    return triangle()

@@ -1,0 +1,318 @@
+"""Abstract, introduction, and sections 2 and 3: the problem and the algorithm."""
+
+from __future__ import annotations
+
+from dpaudit.algorithms.sharing.statements import causes
+from dpaudit.extension.ledger import (
+    Consequence,
+    Convention,
+    CounterexampleEvidence,
+    LedgerRow,
+    OpenQuestion,
+    ProofEvidence,
+)
+
+_CHECKS = "dpaudit.algorithms.sharing.statements.checks.algorithm"
+
+ROWS = (
+    LedgerRow(
+        name="hu2020-abstract-leakage",
+        place="abstract",
+        statement="Each party shares one value for each sample, which minimises the risk that data "
+        "leak.",
+        standing="gloss",
+        evidence=Consequence(
+            "hu2020-largely-prevents",
+            "least leakage would prevent that records are found",
+            "implies",
+        ),
+    ),
+    LedgerRow(
+        name="hu2020-abstract-privacy",
+        place="abstract",
+        statement="With carefully designed noise the algorithm is differentially private, and its "
+        "guarantee is bounded.",
+        standing="gloss",
+        evidence=Consequence("hu2020-corollary1", "it announces this", "restates"),
+        privacy=True,
+    ),
+    LedgerRow(
+        name="hu2020-abstract-experiments",
+        place="abstract",
+        statement="Experiments show that the algorithm converges efficiently, and has an advantage "
+        "over SGD on data with many features.",
+        standing="gloss",
+        evidence=Consequence("hu2020-figure2-epochs", "it announces this", "restates"),
+    ),
+    LedgerRow(
+        name="hu2020-no-parameters",
+        place="section 1",
+        statement="No participant shares raw features or parameters of its model; each sends a "
+        "single value for each sample.",
+        standing="gloss",
+        evidence=Convention(
+            "what Algorithm 1 sends in each iteration; what that tells is the next row"
+        ),
+        note="In each iteration: T values for each sample in a run.",
+    ),
+    LedgerRow(
+        name="hu2020-largely-prevents",
+        place="section 1",
+        statement="That each party only sends a single value for each sample largely prevents that "
+        "its features are disclosed.",
+        standing="gloss",
+        evidence=CounterexampleEvidence(f"{_CHECKS}:disclosed_features"),
+        cause=causes.SINGLE_VALUE.name,
+        defence='"Largely" leaves room, a sample has more features than it has messages at first, '
+        "and noise is added in section 3 to give a guarantee.",
+        answer="For R = ||x||^2/2 and without noise the centre knows all but D in D x = -D D'w / "
+        "lambda, so that N messages give D D': every inner product of the party's records, that is "
+        "the records but for a rotation. Where a party has one feature, one message is that "
+        "feature up to a factor.",
+    ),
+    LedgerRow(
+        name="hu2020-intro-privacy",
+        place="section 1",
+        statement="Perturbed by carefully designed Gaussian noise, the values sent are (epsilon, "
+        "delta)-differentially private.",
+        standing="gloss",
+        evidence=Consequence("hu2020-theorem1", "it announces this", "restates"),
+        privacy=True,
+    ),
+    LedgerRow(
+        name="hu2020-insensitive",
+        place="section 1",
+        statement="The law of the values sent is relatively insensitive to any change of a single "
+        "feature of a party's data.",
+        standing="gloss",
+        evidence=Consequence(
+            "hu2020-theorem1", "this is what the theorem says of one column, in words", "restates"
+        ),
+        privacy=True,
+    ),
+    LedgerRow(
+        name="hu2020-intro-scales",
+        place="section 1",
+        statement="Compared to gradient methods the algorithm scales as features grow in number, "
+        "and converges robustly.",
+        standing="gloss",
+        evidence=Consequence("hu2020-scalable", "the first half is that of section 3", "restates"),
+        note="Robust convergence is only said of experiments; no theorem of this paper is about "
+        "it.",
+    ),
+    LedgerRow(
+        name="hu2020-intro-moderate",
+        place="section 1",
+        statement="The algorithm also converges under moderate noise, so that features of other "
+        "parties can be used.",
+        standing="gloss",
+        evidence=Consequence("hu2020-figure3-moderate", "it announces this", "restates"),
+    ),
+    LedgerRow(
+        name="hu2020-related-guarantee",
+        place="section 1, related work",
+        statement="This work establishes an (epsilon, delta)-differential privacy guarantee for "
+        "federated learning over distributed features.",
+        standing="gloss",
+        evidence=Consequence("hu2020-corollary1", "it announces this", "restates"),
+        privacy=True,
+    ),
+    LedgerRow(
+        name="hu2020-related-epochs",
+        place="section 1, related work",
+        statement="ADMM sharing converges in fewer epochs than gradient methods where features are "
+        "many.",
+        standing="gloss",
+        evidence=Consequence("hu2020-figure2-epochs", "it announces this", "restates"),
+    ),
+    LedgerRow(
+        name="hu2020-loss-grows",
+        place="section 1, related work",
+        statement="The privacy loss increases as the number of epochs increases.",
+        standing="gloss",
+        evidence=ProofEvidence("dpaudit.algorithms.sharing.statements.checks.composition:growth"),
+        privacy=True,
+    ),
+    LedgerRow(
+        name="hu2020-dimensions",
+        place="section 2",
+        statement="N samples, each with d features on M parties: d is the sum of the d_m.",
+        standing="definition",
+        evidence=Convention("it names the parts of a split"),
+    ),
+    LedgerRow(
+        name="hu2020-erm",
+        place="section 2",
+        statement="The model minimises the mean loss of f(D^i; x) plus lambda R(x) over a closed "
+        "convex set X.",
+        standing="definition",
+        evidence=Convention("it states the problem"),
+    ),
+    LedgerRow(
+        name="hu2020-loss-form",
+        place="section 2",
+        statement="The loss has the form l(sum_m D_m x_m), the labels being part of l; it may be "
+        "non-convex.",
+        standing="hypothesis",
+        evidence=Convention(
+            "a choice of losses; the factor 1/N goes into l, and the index i of the last "
+            "expression into the vector"
+        ),
+    ),
+    LedgerRow(
+        name="hu2020-common-models",
+        place="section 2",
+        statement="The framework incorporates support vector machines, lasso, logistic regression "
+        "and boosting.",
+        standing="gloss",
+        evidence=ProofEvidence(f"{_CHECKS}:margins_by_party"),
+        note="Of (1). Assumption 1.2, which the analysis needs, leaves out lasso: ||x||_1 has no "
+        "second derivative.",
+    ),
+    LedgerRow(
+        name="hu2020-equation1",
+        place="section 2, eq. (1) and (2)",
+        statement="The risk over vertically split data: minimise l(sum_m D_m x_m) + lambda sum_m "
+        "R_m(x_m) with x_m in closed convex sets X_m.",
+        standing="definition",
+        evidence=Convention(
+            "it states the problem for a regulariser that is a sum over parties, which is assumed"
+        ),
+    ),
+    LedgerRow(
+        name="hu2020-separable",
+        place="section 2",
+        statement="R(x) is the sum of the R_m(x_m), which suits parties that each regularise their "
+        "own model.",
+        standing="hypothesis",
+        evidence=Convention("a choice of regularisers"),
+    ),
+    LedgerRow(
+        name="hu2020-strong-guarantee",
+        place="section 3",
+        statement="Differential privacy is a strong guarantee: little about the raw data can be "
+        "inferred from what is released.",
+        standing="gloss",
+        evidence=Convention("it introduces the definition"),
+    ),
+    LedgerRow(
+        name="hu2020-definition-dp",
+        place="section 3",
+        statement="A randomised algorithm is (epsilon, delta)-differentially private if Pr(M(x) in "
+        "S) <= exp(epsilon) Pr(M(y) in S) + delta for all S and all x, y with |x - y|_1 <= 1.",
+        standing="definition",
+        evidence=Convention("it defines"),
+    ),
+    LedgerRow(
+        name="hu2020-minimum-messages",
+        place="section 3",
+        statement="Each party shares a single value in each iteration, which is the minimum of "
+        "message passing.",
+        standing="gloss",
+        evidence=CounterexampleEvidence(f"{_CHECKS}:fewest_messages"),
+        cause=causes.REDUNDANT.name,
+        defence='"Minimum" may mean that little is sent: a number for each sample where the '
+        "features of that sample are many.",
+        answer="It is N values, and not the least: y, which every party pulls in line 3, follows "
+        "by (9) from the residuals that it pulls in the same line. A third of what a party sends "
+        "and receives is superfluous.",
+        repair="each party sends N numbers in each iteration, whatever d_m is",
+    ),
+    LedgerRow(
+        name="hu2020-equation3",
+        place="section 3, eq. (3) and (4)",
+        statement="Problem (1) is equivalent to minimising l(z) + lambda sum_m R_m(x_m) subject to "
+        "sum_m D_m x_m - z = 0 and x_m in X_m.",
+        standing="proof step",
+        evidence=ProofEvidence(f"{_CHECKS}:copied_variable"),
+    ),
+    LedgerRow(
+        name="hu2020-equation5",
+        place="section 3, eq. (5)",
+        statement="The augmented Lagrangian, with dual variable y and penalty rho.",
+        standing="definition",
+        evidence=Convention("it defines"),
+    ),
+    LedgerRow(
+        name="hu2020-equation6",
+        place="section 3, eq. (6)",
+        statement="x_m minimises lambda R_m + <y, D_m x_m> + rho/2 ||sum_{k != m} D_k x~_k + D_m "
+        "x_m - z||^2 over X_m, for all m in parallel.",
+        standing="definition",
+        evidence=Convention("a step of the algorithm"),
+    ),
+    LedgerRow(
+        name="hu2020-equation7",
+        place="section 3, eq. (7)",
+        statement="x~_m = x_m + N(0, sigma_m^2).",
+        standing="definition",
+        evidence=Convention("a step of the algorithm"),
+        note="Rows of norm 1 give every entry of D_m xi_m the variance sigma_m^2, as Theorem 1 "
+        "asks; the entries are correlated, with covariance sigma_m^2 D_m D_m' of rank at most d_m.",
+    ),
+    LedgerRow(
+        name="hu2020-equation8",
+        place="section 3, eq. (8) and (9)",
+        statement="z minimises l(z) - <y, z> + rho/2 ||sum_m D_m x~_m - z||^2, and y gains rho "
+        "(sum_m D_m x~_m - z).",
+        standing="definition",
+        evidence=Convention("steps of the algorithm"),
+    ),
+    LedgerRow(
+        name="hu2020-line4",
+        place="section 3, Algorithm 1, lines 3, 4 and 12",
+        statement="A party needs sum_{k != m} D_k x~_k - z; lines 3, 4 and 12 get it from one "
+        "vector for all parties, which reduces communication.",
+        standing="gloss",
+        evidence=ProofEvidence(f"{_CHECKS}:subtraction"),
+    ),
+    LedgerRow(
+        name="hu2020-both-aims",
+        place="section 3",
+        statement="(6) gives a proper x_m that minimises the regulariser and brings the prediction "
+        "close to z at the same time.",
+        standing="gloss",
+        evidence=Convention("it reads the terms of (6) and (8), whose sums are what is minimised"),
+    ),
+    LedgerRow(
+        name="hu2020-quadratic",
+        place="section 3",
+        statement="Where R_m is the l_2 norm, (6) is a trivial quadratic program, which can be "
+        "solved efficiently.",
+        standing="gloss",
+        evidence=ProofEvidence(f"{_CHECKS}:quadratic_program"),
+        note="The square of the norm is meant.",
+    ),
+    LedgerRow(
+        name="hu2020-perturbed-value",
+        place="section 3",
+        statement="The shared value D_m x_m is perturbed with carefully designed noise in (7), "
+        "which gives differential privacy.",
+        standing="gloss",
+        evidence=Consequence(
+            "hu2020-theorem1",
+            "what is claimed of the algorithm as it is written, where (7) perturbs x_m",
+            "restates",
+        ),
+        privacy=True,
+    ),
+    LedgerRow(
+        name="hu2020-independent-of-features",
+        place="section 3",
+        statement="The complexity of (8) does not depend on the number of features.",
+        standing="gloss",
+        evidence=ProofEvidence(f"{_CHECKS}:one_scalar_per_sample"),
+    ),
+    LedgerRow(
+        name="hu2020-scalable",
+        place="section 3",
+        statement="This makes the algorithm scalable to many features, as compared to SGD or "
+        "Frank-Wolfe.",
+        standing="gloss",
+        evidence=OpenQuestion(
+            "No cost is compared. (6) reads all N d_m entries of D_m, as an epoch of SGD does, so "
+            "that (8) alone decides nothing; operations until a given gap would, of all three "
+            "algorithms."
+        ),
+    ),
+)
