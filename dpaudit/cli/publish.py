@@ -160,6 +160,10 @@ class Gallery:
                 self._unwritten.discard(claim)
         with attempted(failures):
             write_index(self._in_order(), self.folder, self.missing, self._catalogue)
+        if not self.missing:
+            with attempted(failures):
+                judged = self._catalogue.judged_by(self.folder)
+                write_index(self._in_order(), self.folder, {}, judged)
         return failures
 
     def _write(self, claim: str) -> None:

@@ -6,7 +6,8 @@ Both are known of installed claims: from their cards, and from the ledgers of th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from dpaudit.extension.ledger import (
     AuditEvidence,
@@ -17,6 +18,8 @@ from dpaudit.extension.ledger import (
     ProofEvidence,
 )
 from dpaudit.extension.registry import CLAIMS, PAPERS
+from dpaudit.ledger.counts import Counts, count_rows
+from dpaudit.ledger.installed import installed_ledger
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,16 +56,29 @@ class Catalogue:
         What each is about, in a few words.
     entries
         Its row in the ledger of its paper.
+    counts
+        What the ledgers of all papers come to; None where that is not known yet.
     """
 
     titles: Mapping[str, str] = field(default_factory=dict)
     entries: Mapping[str, Entry] = field(default_factory=dict)
+    counts: Counts | None = None
 
     @classmethod
     def installed(cls) -> Catalogue:
-        """Return what the installed claims and papers say."""
+        """Return what the installed claims and papers say; they are not judged."""
         titles = {name: card.title for name, card in CLAIMS.all().items()}
         return cls(titles=titles, entries=entries_of_claims(PAPERS.all().values()))
+
+    def judged_by(self, reports: Path) -> Catalogue:
+        """Return the same with the counts of all papers, by the audits of a folder's index.
+
+        Raises
+        ------
+        DpauditError
+            The index cannot be read, or a row's evidence says the contrary of its verdict.
+        """
+        return replace(self, counts=count_rows(installed_ledger(reports).judge_all()))
 
 
 def entries_of_claims(papers: Iterable[Paper]) -> dict[str, Entry]:

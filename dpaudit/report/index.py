@@ -128,6 +128,7 @@ def render_index(
         sections=sections(rows, catalogue),
         rows=rows,
         outcome=headline(rows),
+        papers=catalogue.counts,
         surety=_surety(rows),
         missing=_missing(len(rows), missing or {}),
         groups=_by_cause(rows, catalogue),
