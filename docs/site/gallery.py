@@ -24,9 +24,8 @@ def write_pages(folder: Path) -> None:
     """Write every page of a folder of reports: of claims, of packages, and both indices."""
     for path in sorted(folder.glob("*/report.json")):
         write_page(path)
-    write_index(
-        published_reports(folder), folder, catalogue=Catalogue.installed().judged_by(folder)
-    )
+    catalogue = Catalogue.installed().judged_by(folder)
+    write_index(published_reports(folder), folder, catalogue=catalogue)
     for path in sorted((folder / "packages").glob(f"*/{SCAN}")):
         page = render(read_published(path), html=True)
         path.with_suffix(".html").write_text(page, encoding="utf-8")

@@ -67,26 +67,28 @@ class Counts:
 0 readings or assumptions stand apart. Of 15 statements, 4 are proved (2 of them about privacy), \
 5 are refuted as printed, and 6 are not settled. Of 9 more about figures, 8 are reproduced.
         """
-        figures = self.reproduced + self.differing
-        about = f" Of {figures} more about figures, {_are(self.reproduced)} reproduced."
-        return f"{self._of_causes}. {self._of_statements}.{about if figures else ''}"
+        return f"{self.faults_sentence} {self.statements_sentence}"
 
     @property
-    def _of_causes(self) -> str:
+    def faults_sentence(self) -> str:
+        """The causes by which statements fall, in one sentence."""
         touch = "touches" if self.private_faults == 1 else "touch"
         return (
             f"{_several(self.faults, 'independent fault')} in {_spelled(self.papers, 'paper')}, of "
             f"which {self.private_faults} {touch} a privacy guarantee; "
             f"{_several(self.misprints, 'misprint')} and {self.others} readings or assumptions "
-            "stand apart"
+            "stand apart."
         )
 
     @property
-    def _of_statements(self) -> str:
+    def statements_sentence(self) -> str:
+        """What became of the statements; those about figures in a sentence of their own."""
+        figures = self.reproduced + self.differing
+        about = f" Of {figures} more about figures, {_are(self.reproduced)} reproduced."
         return (
             f"Of {_several(self.statements, 'statement')}, {_are(self.proved)} proved "
             f"({self.private_proved} of them about privacy), {_are(self.refuted)} refuted as "
-            f"printed, and {_are(self.not_settled)} not settled"
+            f"printed, and {_are(self.not_settled)} not settled.{about if figures else ''}"
         )
 
 
