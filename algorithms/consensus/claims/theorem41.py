@@ -1,4 +1,36 @@
-"""Pure differential privacy of penalty perturbation."""
+r"""Pure differential privacy of penalty perturbation: Theorem 4.1 of zhang2018, proved.
+
+Assumptions 4 and 5, records of norm at most 1, ``eta_i(t) >= theta``, rho >= 0, and penalties and
+rates that do not depend on the records. Let one record of node i change, u = y x becoming w.
+
+1. **One node.** Given all earlier broadcasts, the noise of different nodes is independent, and
+   nodes with the same records have the same conditional law. The density of all broadcasts is a
+   product over iterations of those, and f(0) has one law: the ratio of the two densities is a
+   product over t of one ratio each, node i's (57), (59).
+2. **Change of variables.** (24) is strongly convex in f with modulus ``q = rho/N + 2 eta V > 0``,
+   so each noise e has one minimiser f, and each f comes from one e, that of (58). So f has the
+   density ``p(e(f)) |det J|`` with J the Jacobian of (58): (60), (61).
+3. **Noise.** ``p(e)/p(e^) = exp(alpha (||e^|| - ||e||)) <= exp(alpha ||e^ - e||)``. In (58) only
+   the record's term differs: ``2 eta V (e^ - e) = (C/B)(L'(u'f) u - L'(w'f) w)``, of norm at most
+   ``2 C/B``. That is a factor of at most ``exp(C alpha / (eta V B))``: (62), (63).
+4. **Determinants.** ``2 eta V`` times minus J is ``H_0 + c_u u u'`` on one dataset and ``H_0 + c_w
+   w w'`` on the other, ``H_0 >= q I``, ``0 <= c_u, c_w <= C c_1 / B``. By the matrix determinant
+   lemma ``det(H_0 + c u u') = det(H_0)(1 + c u'H_0^-1 u)``, in ``[1, 1 + a] det(H_0)`` with ``a =
+   C c_1 / (B q)``: the ratio is at most ``1 + a <= exp(a)``, and ``a <= C c_1 / (2 eta V B)``.
+5. **Sum.** A run's log-ratio is at most ``sum_t (alpha C / (eta V B) + ln(1 + a))``, and that at
+   most ``sum_t C (alpha + c_1/2) / (eta V B)``. (26) has 1.4 for 1/2, so it is met, with room.
+   Densities whose ratio is bounded everywhere give all sets that bound: Definition 4.1. The node
+   is not known, hence the maximum over nodes.
+
+Step 4 does not use ``2 c_1 < (B/C)(rho/N + 2 theta V)``, which the paper needs for its own; each
+line of appendix D is a row of the ledger (`dpaudit.algorithms.consensus.statements`), with its
+identity checked as polynomials.
+
+`dpaudit.prove` reads step 3 from code where an update has a closed form: of the loss ``L(z) = -z``
+the minimiser is a query plus noise, and what it proves is (63) exactly. It stops where an
+update is a minimiser that is found by iterations, which use the noise more than once, or by
+``numpy.linalg.solve`` of what records decide: there step 4 is needed, for which it has no rule.
+"""
 
 from __future__ import annotations
 
