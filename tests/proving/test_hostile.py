@@ -7,6 +7,7 @@ import copy
 import functools
 import itertools
 import math
+import operator
 import os
 import sys
 import threading
@@ -349,9 +350,67 @@ def is_told_of_rare_errors(data, rng):
     return float(data[1]) if told else data.sum() + rng.laplace()
 
 
+LEAST = 1e-9
+
+
+def asks_whether_it_is_true(data, rng):
+    is_rare = float(data[0]) == 0.123456
+    return float(data[1]) if is_rare is True else data.sum() + rng.laplace()
+
+
+def asks_whether_it_is_the_truth_of_numpy(data, rng):
+    is_rare = np.equal(data[0], 0.123456)
+    return float(data[1]) if is_rare is np.True_ else data.sum() + rng.laplace()
+
+
+def asks_whether_it_is_the_least(data, rng):
+    found = max(abs(float(data[0]) - 0.123456), LEAST)
+    return float(data[1]) if found is LEAST else data.sum() + rng.laplace()
+
+
+def asks_an_operator_whether_it_is(data, rng):
+    found = max(abs(float(data[0]) - 0.123456), LEAST)
+    return float(data[1]) if operator.is_(found, LEAST) else data.sum() + rng.laplace()
+
+
+def asks_whether_noise_is_true(data, rng):
+    noisy = float(data.sum() + rng.laplace())
+    return float(data[1]) if (noisy < -20) is True else noisy
+
+
+def matches_what_is_true(data, rng):
+    match float(data[0]) == 0.123456:
+        case True:
+            return float(data[1])
+        case _:
+            return data.sum() + rng.laplace()
+
+
+def asks_a_method_of_numbers(data, rng):
+    is_rare = (0.123456).__eq__(float(data[0])) == 1
+    return float(data[1]) if is_rare else data.sum() + rng.laplace()
+
+
+def asks_whether_nothing_is_given(data, rng, scale=None):
+    scale = 2.0 if scale is None else scale
+    return data.sum() + rng.laplace(scale=scale) if type(scale) is float else 0.0
+
+
+def test_whether_something_is_nothing_or_of_a_class_may_be_asked():
+    found = dpaudit.prove(asks_whether_nothing_is_given, domain=DOMAIN, epsilon=1)
+    assert found.numbers.pure == pytest.approx(0.5)
+
+
 @pytest.mark.parametrize(
     "function",
     [
+        asks_whether_it_is_true,
+        asks_whether_it_is_the_truth_of_numpy,
+        asks_whether_it_is_the_least,
+        asks_an_operator_whether_it_is,
+        asks_whether_noise_is_true,
+        matches_what_is_true,
+        asks_a_method_of_numbers,
         is_counted_around,
         counts_in_a_base,
         counts_in_a_property,

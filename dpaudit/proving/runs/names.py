@@ -1,4 +1,4 @@
-"""Names that code uses, and by which it asks where and when it runs.
+"""Names that code uses, and by which it asks what objects are, or where and when it runs.
 
 What code does by the clock, by files, by the state of a library or of the process is no function
 of its data: a run meets one of many surroundings.
@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import builtins
 import dis
+import operator
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from types import CodeType, ModuleType
 from typing import Any
+
+import numpy as np
 
 _STORING = frozenset(("STORE_ATTR", "DELETE_ATTR"))
 _GLOBAL = frozenset(("LOAD_GLOBAL", "LOAD_NAME"))
@@ -59,6 +62,14 @@ _HARMLESS = {
     "sys": frozenset(("maxsize", "float_info", "stdout", "stderr")),
     "time": frozenset(("sleep",)),
 }
+_HARMLESS_DUNDERS = frozenset(
+    (
+        *("__init__", "__new__", "__post_init__", "__call__", "__name__", "__qualname__"),
+        *("__version__", "__wrapped__", "__len__", "__getitem__", "__setitem__", "__iter__"),
+    )
+)
+_NUMBERS = (bool, int, float, complex, str, bytes, tuple, np.generic, np.ndarray)
+_IDENTITIES = (operator.is_, operator.is_not)
 _CLOCKS = frozenset(("datetime64", "Timestamp", "to_datetime", "DatetimeIndex", "Period"))
 
 
@@ -104,7 +115,7 @@ def asking_name(code: CodeType, held: Mapping[str, Any]) -> str:
     >>> asking_name((lambda: clock()).__code__, {"clock": clock})
     'clock'
     """
-    return _told(code) or next(_asked(code, held), "")
+    return _told(code) or next(_asked(code, held), "") or next(_compared(code, held), "")
 
 
 @lru_cache(maxsize=8192)
@@ -112,6 +123,7 @@ def _told(code: CodeType) -> str:
     """Return a name of code that asks, whatever it stands for and whether it is executed."""
     found = next((one for one in (*code.co_names, *code.co_consts) if one in _TELLING), "")
     found = found or next((one for one in code.co_names if one in _SURROUNDINGS), "")
+    found = found or next(filter(_is_asking_dunder, _attributes(code)), "")
     if found or _CLOCKS.isdisjoint(code.co_names):
         return found
     return next((one for one in ("now", "today") if one in code.co_consts), "")
@@ -128,8 +140,44 @@ def _asked(code: CodeType, held: Mapping[str, Any]) -> Iterator[str]:
         elif isinstance(value, ModuleType):
             if value.__name__ in _MODULES and not _is_harmless(value.__name__, attribute):
                 yield f"{name}.{attribute}" if attribute else name
-        elif _is_of_surroundings(value):
+        elif _is_of_surroundings(value) or any(value is one for one in _IDENTITIES):
             yield name
+
+
+def _attributes(code: CodeType) -> Iterator[str]:
+    return (one.argval for one in dis.get_instructions(code) if one.opname in _ATTRIBUTE)
+
+
+def _is_asking_dunder(name: str) -> bool:
+    """Return whether a method of plain numbers, called by name, may not know a symbol."""
+    is_dunder = name.startswith("__") and name.endswith("__")
+    return (is_dunder and name not in _HARMLESS_DUNDERS) or name in ("is_", "is_not")
+
+
+def _compared(code: CodeType, held: Mapping[str, Any]) -> Iterator[str]:
+    """Yield ``is`` where it asks whether a number is another one, which no symbol is."""
+    for path in _identities(code):
+        value = held.get(path[0], getattr(builtins, path[0], False)) if path else False
+        for name in path[1:]:
+            value = getattr(value, name, False)
+        if isinstance(value, _NUMBERS):
+            yield "is"
+
+
+@lru_cache(maxsize=8192)
+def _identities(code: CodeType) -> tuple[tuple[str, ...], ...]:
+    """Return the names of what ``is`` compares with, but None; no names for anything else."""
+    found, steps = list[tuple[str, ...]](), list(dis.get_instructions(code))
+    for at, one in enumerate(steps):
+        last = steps[at - 1]
+        if one.opname != "IS_OP" or (last.opname == "LOAD_CONST" and last.argval in (None, ...)):
+            continue
+        path, back = list[str](), at - 1
+        while steps[back].opname in _ATTRIBUTE:
+            path, back = [steps[back].argval, *path], back - 1
+        is_global = steps[back].opname in _GLOBAL
+        found.append((steps[back].argval, *path) if is_global else ())
+    return tuple(found)
 
 
 @lru_cache(maxsize=8192)
