@@ -35,9 +35,16 @@ FIGURE_3 = Figure(
     title="test performance of ADMM sharing under noise",
     source=_SOURCE.format(3),
     statements={
-        "moderate noise": "with some level of noise ADMM still converges and beats party 1 alone",
-        "too much noise": "too much noise ruins the model",
-        "more features": "with the features of all parties ADMM beats party 1 alone by far",
+        "moderate noise on a9a": "on a9a ADMM still converges and beats party 1 with some noise",
+        "too much noise on a9a": "on a9a too much noise ruins the model",
+        "more features on a9a": "on a9a the features of all parties beat those of party 1 by far",
+        "moderate noise on wide data": (
+            "on wide data ADMM still converges and beats party 1 with some noise"
+        ),
+        "too much noise on wide data": "on wide data too much noise ruins the model",
+        "more features on wide data": (
+            "on wide data the features of all parties beat those of party 1 by far"
+        ),
         "better than central": "on wide data ADMM beats the model trained centrally",
     },
     run="dpaudit.algorithms.sharing.figures.noise:figure3",

@@ -283,14 +283,18 @@ def test_the_ends_are_judged_alike_at_the_setting_drawn_and_at_others():
 
 def test_every_noise_level_is_a_setting_tried():
     drawn = noise.figure3(Request(runs=2))
-    moderate, ruined, *without_noise = drawn.judgements
-    for judgement in (moderate, ruined):
-        assert len(judgement.tried) == 2 * len(noise.NOISE_LEVELS)
-    assert [judgement.tried for judgement in without_noise] == [(), ()]
-    for data in ("a9a", "stand-in 0"):
-        rows = [t for t in moderate.tried if t.setting["data"] == data]
-        assert any(t.held for t in rows) or not moderate.held
-    assert ruined.held == all(t.held for t in ruined.tried if t.setting["noise"] == 10.0)
+    judged = dict(zip(cards.FIGURE_3.statements, drawn.judgements, strict=True))
+    for data, title in (("a9a", "a9a"), ("wide data", "stand-in 0")):
+        moderate, ruined = (
+            judged[f"{name} on {data}"] for name in ("moderate noise", "too much noise")
+        )
+        for judgement in (moderate, ruined):
+            levels = [t.setting["noise"] for t in judgement.tried]
+            assert levels == list(noise.NOISE_LEVELS)
+            assert {t.setting["data"] for t in judgement.tried} == {title}
+        assert any(t.held for t in moderate.tried) is moderate.held
+        assert ruined.held is ruined.tried[-1].held
+        assert judged[f"more features on {data}"].tried == ()
 
 
 def trace(*losses):
