@@ -16,15 +16,7 @@ f^2/2 - f`` and ``eta(t) = 2^(t-1)`` show it (`GROWING`): both models are f(t) w
 for all t >= n, as ``prod_{k>n} (1 + 2^-k)^-1 >= prod_{k>n} (1 - 2^-k) >= 1 - sum_{k>n} 2^-k``. The
 optimum is 1, and so is the distance at the start.
 
-**What holds.** Let all nodes share one penalty w(t), which does not fall and stays below a bound.
-``W (D + A) = w (D + A)`` and ``(w - theta)(D - A)`` are semi-definite, so (19) and (40) hold. As
-``w(t+1) (D + A) <= (w(t+1)/w(t)) w(t) (D + A)``, (39) gives ``||Z(t+1) - Z*||_{J(t+1)}^2 <=
-(w(t+1)/w(t)) ||Z(t) - Z*||_{J(t)}^2``, and the product of these factors is ``w(infinity)/w(0)``: Y
-is bounded, and so are ``(D - A) f(t)``, by (16), and the models' mean, by the norm. So U is finite,
-(42) sums to (43), and (44), (45) follow. Let Z' be a limit of Z along some iterations: by (45) and
-(16) ``sqrt(D - A) f' = 0``, by (44) the last term of (15) tends to zero there, and ``W (D - A) f``
-does as W is bounded; so Z' satisfies (17), (18). The first argument with Z' for Z* says that
-``||Z(t) - Z'||`` tends to a limit; along those iterations it is 0: Z(t) tends to Z', an optimum.
+Where all nodes share one penalty that stays below a bound, both are gone: `bounded_convergence`.
 """
 
 from __future__ import annotations
@@ -240,3 +232,47 @@ def same_optimum() -> tuple[Finding, ...]:
         Finding(left=gradient + sign * dual, relation="=", right=Fraction(0), instance=_WORDS)
         for gradient, sign in zip(gradients, signs, strict=True)
     )
+
+
+def bounded_convergence() -> tuple[Finding, ...]:
+    r"""Prove Theorem 3.1 for one penalty of all nodes that does not fall and stays below a bound.
+
+    ``W (D + A) = w (D + A)`` and ``(w - theta)(D - A)`` are semi-definite, so (19) and (40) hold.
+    As ``w(t+1) (D + A) <= (w(t+1)/w(t)) w(t) (D + A)``, (39) gives ``||Z(t+1) - Z*||_{J(t+1)}^2 <=
+    (w(t+1)/w(t)) ||Z(t) - Z*||_{J(t)}^2``, and the product of these factors is at most
+    ``w(infinity)/w(0)``: Y is bounded, and so are ``(D - A) f(t)``, by (16), and the models' mean,
+    by the norm, as ``(D + A) 1 = 2 D 1`` is not zero. So U is finite, (42) sums to (43), whose
+    right side is finite, and (44), (45) follow. Let Z' be a limit of Z along some iterations. By
+    (45) and (16) ``sqrt(D - A) f' = 0``. By (44) the last term of (15) tends to zero there, and ``W
+    (D - A) f`` does, as W is bounded: Z' satisfies (17), (18). The first argument, with Z' for Z*,
+    says that ``||Z(t) - Z'||_{J(t)}^2 / w(t)`` does not rise, and along those iterations it tends
+    to 0: so it tends to 0, Y(t) to Y', and ``(D + A)(f(t) - f')`` and ``(D - A) f(t)`` to 0, whose
+    sum is ``2 D (f(t) - f')``. Z(t) converges to Z', an optimum.
+
+    Checked is one step of the instance that refutes (40), with the penalty 2 at both nodes and
+    with one that rises to it: (39), and the factor.
+    """
+    shared, rising = (_TWO, _TWO), (_ONE, _ONE)
+    start = replace(STRONG, penalties=rising)
+    step = Step.of(start, shared)
+    factor = _TWO * start.distance
+    after = step.after.distance
+    return (
+        Finding(left=step.inner, relation="<=", right=Fraction(0), instance="(39), w = 1, then 2"),
+        Finding(left=after, relation="<=", right=factor, instance="factor 2, w = 1, then 2"),
+    )
+
+
+def bounded_limit() -> tuple[Finding, ...]:
+    r"""Prove (46) and (48) for bounded penalties, where ``(Y(t), f(t))`` converges.
+
+    ``W(t+1)(D + A)(f(t+1) - f(t))`` is a bounded matrix times what tends to zero, and so is
+    ``(W(t+1) - theta I)(D - A) f(t+1)``, as (47) holds: of (15) the gradient and ``sqrt(D - A) Y``
+    are left. Checked is that the gradient of the instance that refutes (46) falls once its penalty
+    stays at 2: to less than what is left with penalties that double.
+    """
+    state = GROWING
+    for eta in (_ONE, *(_TWO,) * 8):
+        state = state.after((eta, eta))
+    left = 1 - state.models[0]
+    return (Finding(left=left, relation="<", right=share_left(), instance="eta = 1, 2, 2, ..."),)

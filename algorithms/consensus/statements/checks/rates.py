@@ -5,10 +5,7 @@ Then ``sigma_min(D - A) = 2`` is the one nonzero singular value, ``sigma-_max = 
 ``(W - theta I)(D - A)``, and their squares are rational: those of ``W (D + A)`` and ``(W - theta I)
 (D - A)`` are ``2 sum eta_i^2`` and ``2 sum (eta_i - theta)^2``.
 
-**What holds**, where all nodes share one penalty: ``W (D + A)`` and ``(W - theta I)(D - A)`` are
-symmetric and semi-definite, so that every line from (51) to (56) is as printed, and any delta that
-meets (21) and (22) is a rate. Eq. (23) meets (22) with ``2 m_o`` in place of ``2 m_o +
-2 sigma-_min`` (`dpaudit.algorithms.consensus.quadratics`).
+What holds with one penalty of all nodes is `shared_contraction` and `proved_rate`.
 """
 
 from __future__ import annotations
@@ -312,3 +309,104 @@ def rate_terms() -> tuple[Finding, ...]:
     return (
         Finding(left=values[1], relation="<", right=values[0], instance="sigma~_max = 3 and 2"),
     )
+
+
+def semidefinite_norm() -> tuple[Finding, ...]:
+    r"""Prove ``||M C||^2 <= sigma_max(M) ||C||^2_M`` for a symmetric, semi-definite M.
+
+    ``M^2 <= sigma_max(M) M``, eigenvalue by eigenvalue. Checked is ``D + A`` of two nodes, with
+    ``sigma_max = 2``, along (3, -2).
+    """
+    along: Two = (Fraction(3), -_MU)
+    left = 2 * sum(along, _ZERO) ** 2
+    right = _MU * product((_ONE, _ONE), along, along)
+    return (Finding(left=left, relation="<=", right=right, instance="D + A, x = (3, -2)"),)
+
+
+def least_on_range() -> tuple[Finding, ...]:
+    r"""Prove ``sigma_min(C_1)^2 ||C_2||^2 <= ||C_1 C_2||^2`` off the null space of C_1.
+
+    There every column is a sum of right singular vectors whose singular values are not zero.
+    Checked is ``D - A`` of two nodes, with ``sigma_min = 2``, along (1, -1).
+    """
+    along: Two = (_ONE, -_ONE)
+    left = _NONZERO**2 * sum((x**2 for x in along), _ZERO)
+    right = 2 * (along[0] - along[1]) ** 2
+    return (Finding(left=left, relation="<=", right=right, instance="D - A, x = (1, -1)"),)
+
+
+def shared_contraction() -> tuple[Finding, ...]:
+    r"""Prove (52) to (56) and the contraction for one penalty w of all nodes.
+
+    ``M = w (D + A)`` and ``(w - theta)(D - A)`` are symmetric and semi-definite, J is symmetric.
+    For such an M ``||M x||^2 <= sigma_max(M) x'M x``: with (50), (51), and ``sigma_min(D - A) ||Y -
+    Y*||^2 <= ||sqrt(D - A)(Y - Y*)||^2``, as Y(t) and Y* are in the range of ``D - A``, this is the
+    display before (52). (21) and (22) turn (52) into (55). The line above (56) is (56), as ``2 <a,
+    J b>`` is a sum of squares where J is symmetric; and (55) and (56) add up.
+
+    Checked are all of these on the instances that refute them, with the penalty 2 at both nodes.
+    """
+    state = replace(STRONG, penalties=(_MU, _MU))
+    step, change = Step.of(state), product(state.penalties, *2 * (Step.of(state).change,))
+    gaps = sum((gap**2 for gap in step.after.gaps), _ZERO)
+    squares = _MU**2 + _MU * squared_excess(state.penalties, _ONE)
+    tilde = 2 * state.penalties[0]
+    bound52 = _MU**2 * tilde / _NONZERO * change + squares / (_NONZERO * (_MU - 1)) * gaps
+    held = 2 * step.curved + 2 * step.held
+    delta = Fraction(1, 8)
+    trace, determinant = sides22(state, _MU).gap(delta)
+    first = delta * _MU**2 * tilde / _NONZERO
+    fall = step.distance_before - step.after.distance
+    sides = {
+        "(21)": (first, _ONE),
+        "trace of (22)": (_ZERO, trace),
+        "determinant of (22)": (_ZERO, determinant),
+        "the display before (52)": (step.after.dual_gap**2, bound52),
+        "(55)": (delta * step.after.distance, change + held),
+        "(56)": (step.moved, fall - held),
+        "contraction": ((1 + delta) * step.after.distance, step.distance_before),
+    }
+    return tuple(
+        Finding(left=left, relation="<=", right=right, instance=f"{name}, eta = (2, 2), mu = 2")
+        for name, (left, right) in sides.items()
+    )
+
+
+def proved_rate() -> tuple[Finding, ...]:
+    r"""Prove that (23) with ``2 m_o`` in place of ``2 m_o + 2 sigma-_min`` meets (21) and (22).
+
+    For one penalty. It meets (21) as it is at most the first term. In (22) ``2 (w - theta)(D - A)``
+    is semi-definite: the right side is at least ``2 m_o I``, and the left one at most delta times
+    the denominator of (23), as ``w (D + A) <= sigma~_max I``. Checked where all nodes agree.
+    """
+    mu, m = Fraction(3, 2), AGREEING.curvatures[0]
+    sides = sides22(AGREEING, mu)
+    (a, b, c), (d, e, f) = sides.left, sides.right
+    left = smaller_rate(AGREEING, mu) * (a + 2 * b + c)
+    return (Finding(left=left, relation="<=", right=d + 2 * e + f, instance=f"{_CLOSE}, m = {m}"),)
+
+
+def smaller_rate(state: TwoNodes, mu: Fraction) -> Fraction:
+    """Return (23) with ``2 m_o`` in place of ``2 m_o + 2 sigma-_min``, as `rate23` does (23)."""
+    (w, _), theta, m = state.penalties, state.dual_step, state.curvatures[0]
+    tilde, bar = 2 * w, 2 * (w - theta)
+    squares = mu**2 * m**2 + mu * bar**2
+    second = 2 * m / (squares / (theta * _NONZERO * (mu - 1)) + tilde)
+    return min(theta * _NONZERO / (mu**2 * tilde), second)
+
+
+def falling_smaller_rate() -> tuple[Finding, ...]:
+    r"""Prove that the smaller rate falls as one penalty of all nodes rises.
+
+    Its numerators do not depend on penalties, and its denominators grow with ``sigma~_max`` and
+    ``sigma-_max`` (`singular_values_grow`). Checked is the instance that refutes it of (23).
+    """
+    mu = Fraction(3, 2)
+    before = replace(AGREEING, penalties=(_ONE, _ONE))
+    later, earlier = smaller_rate(AGREEING, mu), smaller_rate(before, mu)
+    return (Finding(left=later, relation="<", right=earlier, instance="eta = 5/4 and 1"),)
+
+
+def bars_for_tildes() -> tuple[Finding, ...]:
+    """Prove (54) with sigma-_max: it is (22), one iteration later, as delta is chosen to meet."""
+    return equation54()[:2]

@@ -405,6 +405,26 @@ def own_cosine_rule() -> Finding:
     return cosine_rule(joined(ETA, SIGNLESS))
 
 
+def shared_forms() -> tuple[Finding, ...]:
+    r"""Prove that ``(w - theta)(D - A)`` and ``(w' - w)(D + A)`` are semi-definite: one penalty.
+
+    Their forms are ``w - theta >= 0``, or ``w' - w >= 0``, times sums of squares over the edges. So
+    the last term of (38) is not negative, and (38) gives (39), which is (19).
+    """
+    gap, over = rows("f"), unknown("w-theta")
+    pairs = [(i, j) for i in NODES for j in NODES if i < j]
+
+    def squares(sign: int) -> Polynomial:
+        terms = (ADJACENCY[i][j] * (gap[i] + gap[j] * sign).square for i, j in pairs)
+        return over * sum(terms, polynomial(0))
+
+    held = [inner(gap, times(matrix, gap)) * over for matrix in (LAPLACIAN, SIGNLESS)]
+    return (
+        identity(held[0], squares(-1), "(w - theta)(D - A)"),
+        identity(held[1], squares(1), "(w' - w)(D + A)"),
+    )
+
+
 def young_steps() -> tuple[Finding, ...]:
     r"""Prove (51) and the inequality above it, for any ``mu > 1``.
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from dpaudit.algorithms.consensus.statements.zhang2018 import causes
-from dpaudit.algorithms.consensus.statements.zhang2018.evidence import counterexample, proof
+from dpaudit.algorithms.consensus.statements.zhang2018.evidence import (
+    counterexample,
+    proof,
+    repaired,
+)
 from dpaudit.extension.ledger import AuditEvidence, Consequence, Convention, LedgerRow
 
 ONE_PENALTY = "one penalty for all nodes"
@@ -130,6 +134,7 @@ ROWS = (
         evidence=counterexample("convergence:inequality19"),
         cause=causes.PRODUCTS.name,
         repair=ONE_PENALTY,
+        repair_check=repaired("stacking:shared_forms"),
         defence=_SHARED,
         answer=_OWN,
     ),
@@ -144,6 +149,7 @@ ROWS = (
         evidence=AuditEvidence("zhang2018-theorem31"),
         cause=causes.BOUND.name,
         repair="one penalty for all nodes, which stays below a bound",
+        repair_check=repaired("convergence:bounded_convergence"),
         defence=(
             "The condition is meant as a bound that all eta_i(t) share, as (43) shows; in a finite "
             "number of iterations there is one."
@@ -151,9 +157,8 @@ ROWS = (
         answer=(
             "The experiments have penalties that grow geometrically, and section 5.1 calls them "
             "consistent with the theorem. With such penalties two nodes keep at least 56/135 of "
-            "their distance to the optimum. With a bound, and one penalty, the theorem is proved "
-            "(module `checks.convergence`); with penalties of the nodes' own and a bound no "
-            "counterexample was found, and the proof is lost with (19)."
+            "their distance to the optimum. With penalties of the nodes' own and a bound no "
+            "counterexample was found, but the proof is lost with (19)."
         ),
     ),
     LedgerRow(
@@ -183,6 +188,7 @@ ROWS = (
         evidence=counterexample("rates:contraction"),
         cause=causes.PRODUCTS.name,
         repair=ONE_PENALTY,
+        repair_check=repaired("rates:shared_contraction"),
         defence=_SHARED,
         answer=_OWN,
         note="With delta = 1/8, which meets (21) and (22), the distance grows instead.",
@@ -198,6 +204,7 @@ ROWS = (
         evidence=AuditEvidence("zhang2018-theorem32"),
         cause=causes.SMALLEST.name,
         repair="one penalty for all nodes, and 2 m_o in place of 2 m_o + 2 sigma-_min in (23)",
+        repair_check=repaired("rates:proved_rate"),
         defence=(
             "sigma_min is defined as the smallest nonzero singular value, and is meant to be used "
             "where models differ."
@@ -212,6 +219,7 @@ ROWS = (
         evidence=counterexample("convergence:convergence"),
         cause=causes.BOUND.name,
         repair="one penalty for all nodes, which stays below a bound",
+        repair_check=repaired("convergence:bounded_convergence"),
         defence="'In the following sense' says what is meant: the contraction, no more.",
         answer=(
             "That contracts in a norm that grows with the penalties, which is no convergence. The "
@@ -226,6 +234,7 @@ ROWS = (
         evidence=AuditEvidence("zhang2018-equation23"),
         cause=causes.SMALLEST.name,
         repair="one penalty for all nodes, and 2 m_o in place of 2 m_o + 2 sigma-_min",
+        repair_check=repaired("rates:proved_rate"),
         defence="The right side of (22) is at least 2 m_o + 2 sigma-_min where models differ.",
         answer="It is 2 m_o where they agree, and (22) is asked for in every direction.",
     ),
@@ -263,6 +272,7 @@ ROWS = (
         evidence=AuditEvidence("zhang2018-section3"),
         cause=causes.FALLING.name,
         repair="the rate with 2 m_o in place of 2 m_o + 2 sigma-_min, and one penalty",
+        repair_check=repaired("rates:falling_smaller_rate"),
         defence="Once penalties are large sigma-_max^2 outgrows sigma-_min, and the rate falls.",
         answer="They start near theta in every experiment: from eta = theta on, (23) first rises.",
         note="An exact instance is `rates:falling_rate`.",

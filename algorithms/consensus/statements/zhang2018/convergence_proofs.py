@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from dpaudit.algorithms.consensus.statements.zhang2018 import causes
 from dpaudit.algorithms.consensus.statements.zhang2018.convergence import ONE_PENALTY
-from dpaudit.algorithms.consensus.statements.zhang2018.evidence import counterexample, proof
+from dpaudit.algorithms.consensus.statements.zhang2018.evidence import (
+    counterexample,
+    proof,
+    repaired,
+)
 from dpaudit.extension.ledger import Consequence, LedgerRow, OpenQuestion
 
 _EQUAL = "With one penalty for all nodes, as in the experiments, it holds."
@@ -39,6 +43,7 @@ ROWS = (
         evidence=counterexample("convergence:excess_form"),
         cause=causes.PRODUCTS.name,
         repair=ONE_PENALTY,
+        repair_check=repaired("stacking:shared_forms"),
         defence=_EQUAL,
         answer=_DIFFER,
     ),
@@ -49,6 +54,7 @@ ROWS = (
         standing="proof step",
         evidence=Consequence("zhang2018-equation19", "it is (19)", link="restates"),
         repair=ONE_PENALTY,
+        repair_check=repaired("stacking:shared_forms"),
     ),
     LedgerRow(
         name="zhang2018-appendixB-squares",
@@ -61,6 +67,7 @@ ROWS = (
         evidence=counterexample("stacking:own_cosine_rule"),
         cause=causes.PRODUCTS.name,
         repair=ONE_PENALTY,
+        repair_check=repaired("stacking:shared_cosine_rule"),
         defence=_EQUAL,
         answer="It takes J(t+1) for symmetric; W(D + A) is not where penalties differ.",
     ),
@@ -72,6 +79,7 @@ ROWS = (
         evidence=counterexample("convergence:equation40"),
         cause=causes.PRODUCTS.name,
         repair=ONE_PENALTY,
+        repair_check=repaired("stacking:shared_cosine_rule"),
         defence=_EQUAL,
         answer=_DIFFER,
     ),
@@ -83,6 +91,7 @@ ROWS = (
         evidence=counterexample("convergence:growth_form"),
         cause=causes.PRODUCTS.name,
         repair=ONE_PENALTY,
+        repair_check=repaired("stacking:shared_forms"),
         defence="(41) does not need it: the matrix has no negative entries.",
         answer="That is so; the statement itself is false where one penalty grows alone.",
     ),
@@ -92,9 +101,9 @@ ROWS = (
         statement="The models stay bounded: U = sup |f_i(t) - f_c*| is finite.",
         standing="proof step",
         evidence=OpenQuestion(
-            "nothing is said for it. It follows from (39) with one penalty that stays below a "
-            "bound (checks.convergence), and for penalties that grow geometrically from the tails "
-            "of claims.growing; for penalties of the nodes' own in general it is open"
+            "nothing is said for it. It follows from (39) where one penalty of all nodes stays "
+            "below a bound, and for penalties that grow geometrically; for penalties of the nodes' "
+            "own in general it is open"
         ),
     ),
     LedgerRow(
@@ -116,6 +125,7 @@ ROWS = (
         evidence=counterexample("convergence:equation40"),
         cause=causes.PRODUCTS.name,
         repair=ONE_PENALTY,
+        repair_check=repaired("stacking:shared_cosine_rule"),
         defence=_EQUAL,
         answer="With penalties that stay as they are (42) is (40).",
     ),
@@ -127,6 +137,7 @@ ROWS = (
         evidence=counterexample("convergence:equation43"),
         cause=causes.BOUND.name,
         repair="one penalty for all nodes, which stays below a bound",
+        repair_check=repaired("convergence:bounded_convergence"),
         defence=_FINITE,
         answer=_GROW,
     ),
@@ -137,7 +148,7 @@ ROWS = (
         standing="proof step",
         evidence=Consequence("zhang2018-equation43", "the sum on the left of (43) converges"),
         cause=causes.BOUND.name,
-        note="Proved for one penalty that stays below a bound (checks.convergence).",
+        note="Proved where one penalty of all nodes stays below a bound, with (43).",
     ),
     LedgerRow(
         name="zhang2018-appendixB-stationary",
@@ -153,6 +164,7 @@ ROWS = (
             "distances to a limit point, which (39) makes converge to 0 for one penalty that stays "
             "below a bound"
         ),
+        repair_check=repaired("convergence:bounded_convergence"),
         defence="That Z(t) converges is true where (39) is.",
         answer="By an argument that the paper does not have; (45) alone does not show it.",
     ),
@@ -175,6 +187,7 @@ ROWS = (
         evidence=counterexample("convergence:second_statement"),
         cause=causes.VECTOR.name,
         repair="the vector of the eta_i(t+1) V_i in place of their sum",
+        repair_check=repaired("convergence:second_statement_repaired"),
         defence="A slip of notation; only the sign of the entries is used.",
         answer="Yes.",
     ),
@@ -193,6 +206,7 @@ ROWS = (
         evidence=counterexample("convergence:equation46"),
         cause=causes.BOUND.name,
         repair="penalties that stay below a bound",
+        repair_check=repaired("convergence:bounded_limit"),
         defence=_FINITE,
         answer=(
             "W(t+1)(f(t+1) - f(t)) need not tend to zero where W(t+1) has no bound; (44) has its "
@@ -215,6 +229,7 @@ ROWS = (
         evidence=counterexample("convergence:equation46"),
         cause=causes.BOUND.name,
         repair="penalties that stay below a bound",
+        repair_check=repaired("convergence:bounded_limit"),
         defence=_FINITE,
         answer=_GROW,
     ),
@@ -245,6 +260,7 @@ ROWS = (
         evidence=counterexample("rates:norm_of_product"),
         cause=causes.PRODUCTS.name,
         repair="a symmetric, positive semi-definite C_1",
+        repair_check=repaired("rates:semidefinite_norm"),
         defence="It is used for W(D + A), which is that with one penalty for all nodes.",
         answer=_DIFFER,
     ),
@@ -259,6 +275,7 @@ ROWS = (
         evidence=counterexample("rates:least_singular_value"),
         cause=causes.SMALLEST.name,
         repair="columns of C_2 that are orthogonal to the null space of C_1",
+        repair_check=repaired("rates:least_on_range"),
         defence="Its first use is for Y(t+1) - Y*, whose columns are in the range of sqrt(D - A).",
         answer="There it holds. In (23) it is used for f(t+1) - f*, whose columns are not.",
     ),
@@ -280,6 +297,7 @@ ROWS = (
         evidence=counterexample("rates:equation52"),
         cause=causes.PRODUCTS.name,
         repair=ONE_PENALTY,
+        repair_check=repaired("rates:shared_contraction"),
         defence=_EQUAL,
         answer=(
             "The square of f(t+1) - f(t) in W(D + A) can be negative, and stands on the side that "
@@ -302,6 +320,7 @@ ROWS = (
         evidence=counterexample("rates:equation54"),
         cause=causes.TILDE.name,
         repair="sigma-_max, as in (22)",
+        repair_check=repaired("rates:bars_for_tildes"),
         defence="A slip of notation: the theorem and the display before (52) have sigma-_max.",
         answer="Yes; (22) is what is used.",
     ),
@@ -313,6 +332,7 @@ ROWS = (
         evidence=counterexample("rates:equation55"),
         cause=causes.PRODUCTS.name,
         repair=ONE_PENALTY,
+        repair_check=repaired("rates:shared_contraction"),
         defence=_EQUAL,
         answer=_DIFFER,
     ),
@@ -331,6 +351,7 @@ ROWS = (
         evidence=counterexample("rates:equation56"),
         cause=causes.PRODUCTS.name,
         repair=ONE_PENALTY,
+        repair_check=repaired("rates:shared_contraction"),
         defence=_EQUAL,
         answer=_DIFFER,
     ),
@@ -352,6 +373,7 @@ ROWS = (
         evidence=counterexample("rates:last_line"),
         cause=causes.SMALLEST.name,
         repair="2 m_o in place of 2 m_o + 2 sigma~_min, and one penalty for all nodes",
+        repair_check=repaired("rates:proved_rate"),
         defence="It is (23), with tildes for bars.",
         answer="Neither meets (22), or (54), where all nodes agree.",
     ),

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from dpaudit.algorithms.consensus.statements.zhang2018 import causes
-from dpaudit.algorithms.consensus.statements.zhang2018.evidence import counterexample, proof
+from dpaudit.algorithms.consensus.statements.zhang2018.evidence import (
+    counterexample,
+    proof,
+    repaired,
+)
 from dpaudit.extension.ledger import (
     AuditEvidence,
     Consequence,
@@ -39,6 +43,7 @@ ROWS = (
         evidence=counterexample("remarks:resistance_to_noise"),
         cause=causes.INSIDE.name,
         repair="noise of one law in the dual variable, which has a smaller effect",
+        repair_check=repaired("remarks:resistance_to_dual_noise"),
         defence=_INSIDE,
         answer=_AS_WRITTEN,
     ),
@@ -214,6 +219,7 @@ ROWS = (
             link="restates",
         ),
         repair="noise in the dual variable, whatever its law is",
+        repair_check=repaired("remarks:resistance_to_dual_noise"),
     ),
     LedgerRow(
         name="zhang2018-section63-degrades",
@@ -269,6 +275,7 @@ ROWS = (
         evidence=counterexample("remarks:sensitivity_of_noise"),
         cause=causes.UNIT.name,
         repair="the sensitivity of the gradient, 2 C/B",
+        repair_check=repaired("remarks:sensitivity_of_gradient"),
         defence="The overall perturbation 2 eta V e stands beside a gradient that moves by 2 C/B.",
         answer=(
             "Of that it is true. What is drawn and enters (62) is e, which moves by C/(eta V B), "
@@ -283,6 +290,7 @@ ROWS = (
         evidence=counterexample("remarks:constant_perturbation"),
         cause=causes.UNIT.name,
         repair="the part of (26) with alpha, as the one with c_1 falls with eta alone",
+        repair_check=repaired("remarks:growing_perturbation"),
         defence="The part with c_1 is small beside alpha in the experiments.",
         answer="Small, but it falls while 2 eta V e keeps its law: alpha may grow with eta.",
     ),

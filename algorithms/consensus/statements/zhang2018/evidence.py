@@ -15,3 +15,8 @@ def proof(check: str) -> ProofEvidence:
 def counterexample(check: str) -> CounterexampleEvidence:
     """Return a counterexample: ``module:function`` among the checks."""
     return CounterexampleEvidence(f"{_CHECKS}.{check}")
+
+
+def repaired(check: str) -> str:
+    """Return the reference of the proof of a repair."""
+    return f"{_CHECKS}.{check}"

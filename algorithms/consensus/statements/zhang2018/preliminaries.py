@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from dpaudit.algorithms.consensus.statements.zhang2018 import causes
-from dpaudit.algorithms.consensus.statements.zhang2018.evidence import counterexample, proof
+from dpaudit.algorithms.consensus.statements.zhang2018.evidence import (
+    counterexample,
+    proof,
+    repaired,
+)
 from dpaudit.extension.ledger import Consequence, Convention, LedgerRow
 
 ROWS = (
@@ -106,6 +110,7 @@ ROWS = (
         evidence=counterexample("remarks:many_directions"),
         cause=causes.FORM.name,
         repair="losses L(u'f) of a margin with |L'| <= 1 and 0 < L'' <= c_1",
+        repair_check=repaired("remarks:margin_form"),
         defence=(
             "The footnote speaks of problems like regression, whose losses are functions of a "
             "margin too."

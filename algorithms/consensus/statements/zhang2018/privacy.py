@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from dpaudit.algorithms.consensus.statements.zhang2018 import causes
-from dpaudit.algorithms.consensus.statements.zhang2018.evidence import counterexample, proof
+from dpaudit.algorithms.consensus.statements.zhang2018.evidence import (
+    counterexample,
+    proof,
+    repaired,
+)
 from dpaudit.extension.ledger import (
     AuditEvidence,
     Consequence,
@@ -175,7 +179,8 @@ ROWS = (
         standing="gloss",
         evidence=AuditEvidence("zhang2018-theorem31"),
         cause=causes.BOUND.name,
-        repair="penalties that stay below a bound",
+        repair="one penalty for all nodes, which stays below a bound",
+        repair_check=repaired("convergence:bounded_convergence"),
         defence="The loss stops falling, which is what the figure shows.",
         answer=(
             "It may stop short of the optimum: with these penalties and five nodes of one record "

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from dpaudit.algorithms.consensus.statements.zhang2018 import causes
-from dpaudit.algorithms.consensus.statements.zhang2018.evidence import counterexample, proof
+from dpaudit.algorithms.consensus.statements.zhang2018.evidence import (
+    counterexample,
+    proof,
+    repaired,
+)
 from dpaudit.extension.ledger import AuditEvidence, Consequence, LedgerRow
 
 ROWS = (
@@ -119,6 +123,7 @@ ROWS = (
         evidence=counterexample("densities:logarithm_at_zero"),
         cause=causes.STRICT.name,
         repair="x in (0, 0.5]",
+        repair_check=repaired("densities:logarithm"),
         defence="Only x > 0 is used, as c_1 is.",
         answer="Yes.",
     ),
