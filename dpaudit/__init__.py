@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from dpaudit.affine.inputs import AdaptiveInputs
     from dpaudit.affine.messages import Message
     from dpaudit.auditing.api import audit
+    from dpaudit.auditing.attack_tables import audit_table
     from dpaudit.auditing.canaries import audit_scores
     from dpaudit.auditing.drawn import audit_outputs
     from dpaudit.auditing.run import audit_case, audit_claim
@@ -134,6 +135,7 @@ _HOME = {
     "audit_claim": "auditing.run",
     "audit_outputs": "auditing.drawn",
     "audit_scores": "auditing.canaries",
+    "audit_table": "auditing.attack_tables",
     "calibrate": "accounting.calibrate",
     "gaussian_guarantee": "accounting.composition",
     "metric": "neighbours",
@@ -209,6 +211,7 @@ __all__ = [
     "audit_claim",
     "audit_outputs",
     "audit_scores",
+    "audit_table",
     "calibrate",
     "gaussian_guarantee",
     "metric",

@@ -243,6 +243,7 @@ def written(place):
     np.savez(place / "one.npz", score=np.array([Malice()], dtype=object), included=np.ones(1))
 
 
+COUNTED = ["--hits", "9", "--of", "10", "--false-hits", "1", "--of", "10"]
 COMMANDS = {
     "version": ["version"],
     "schema": ["schema"],
@@ -271,6 +272,7 @@ COMMANDS = {
     "verify scores": ["verify", "canaries.json", "--scores", "scores.csv"],
     "canary pickled": ["canary", "one.npz", "--delta", "1e-5"],
     "canary": ["canary", "scores.csv", "--delta", "1e-5", "--out", "judged"],
+    "table": ["table", *COUNTED, "--out", "judged"],
     "replay": ["replay", "own_sum:Sum", "--epsilon", "1", *ON_FILES, "--out", "replayed"],
     "sensitivity": ["sensitivity", "own_sum.py:total", *SEARCHED],
     "prove": ["prove", "own_sum.py:noisy", *BOUNDED, "--out", "proved"],

@@ -102,7 +102,8 @@ def canary(
         result = certified(table, asked, scores, rerun, progress)
     own = {"confidence": confidence, "design": design, "guesses": guesses}
     options = " ".join(f"--{name} {value}" for name, value in own.items() if value is not None)
-    return _end(result, Output(directory=out, formats=wanted, quiet=quiet), began, options)
+    options = f"--scores {result.data} {options}"
+    return end_with(result, Output(directory=out, formats=wanted, quiet=quiet), began, options)
 
 
 def _claim(epsilon: float | None, mu: float | None) -> float | Guarantee | None:
@@ -113,7 +114,7 @@ def _claim(epsilon: float | None, mu: float | None) -> float | Guarantee | None:
     return epsilon if mu is None else GaussianDP(mu)
 
 
-def _end(result: Result, output: Output, began: float, options: str) -> int:
+def end_with(result: Result, output: Output, began: float, options: str) -> int:
     """Write the report, show it, and return the exit status.
 
     ``options`` are what whoever verifies its certificate has to choose as this audit did.
@@ -133,7 +134,7 @@ def _end(result: Result, output: Output, began: float, options: str) -> int:
             paths = write_report(report, output.directory, kept, holds_records=are_shown())
             said.append(f"Report: {paths.html}")
             if paths.certificate is not None:
-                check = f"dpaudit verify {paths.certificate} --scores {result.data} {options}"
+                check = f"dpaudit verify {paths.certificate} {options}".rstrip()
                 said.append(f"Certificate: {paths.certificate}; check it with {check}")
     entries = entries_of(report, [(result.claim, result, None, None)], Path.cwd())
     with attempted(failures):

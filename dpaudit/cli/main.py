@@ -28,6 +28,7 @@ from dpaudit.cli.scan import scan
 from dpaudit.cli.selftest import selftest
 from dpaudit.cli.sensitivity import sensitivity
 from dpaudit.cli.store import merge, resume, show_help, store
+from dpaudit.cli.table import table
 from dpaudit.cli.verify import verify
 from dpaudit.cli.views import views
 
@@ -50,6 +51,7 @@ _PANELS: dict[str, dict[str, Callable[..., int | None]]] = {
         "views": views,
         "prove": prove,
         "canary": canary,
+        "table": table,
         "verify": verify,
     },
     "Papers": {

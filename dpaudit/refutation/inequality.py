@@ -56,6 +56,7 @@ Kind = Literal[
     "mechanism",
     "replay",
     "canaries",
+    "attack-table",
     "views",
     "proof",
 ]

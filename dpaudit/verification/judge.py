@@ -92,6 +92,8 @@ def verify(document: Document, reader: Reader | None = None, *, reproduce: bool 
         return _as_it_has_to_be(document, reader or Reader(), reproduce)
     if document.kind == "canaries":
         return _of_canaries(document, reader or Reader())
+    if document.kind == "attack-table":
+        return _of_attack_table(document, reader or Reader())
     if document.kind == "views":
         return _of_views(document, reader or Reader())
     if document.kind == "proof":
@@ -108,6 +110,21 @@ def _of_canaries(document: Document, reader: Reader) -> Verdict:
 
     _refuse_mechanism(document, reader)
     return decided(document.path, lambda: _at_confidence(document, rechecked(document, reader)))
+
+
+def _of_attack_table(document: Document, reader: Reader) -> Verdict:
+    """Compute the intervals of an attack's counts again, at the reader's confidence."""
+    from dpaudit.verification.attack_tables import judge_table  # takes scipy
+
+    _refuse_mechanism(document, reader)
+    outcome, ratio, failures = decided(document.path, lambda: judge_table(document, reader))
+    return Verdict(
+        claim=document.claim,
+        failures=(*_misstated(document, outcome), *failures),
+        ratio=float(ratio),
+        summary=outcome.summary or "",
+        reservations=("the counts are taken as the file states them",),
+    )
 
 
 def _of_views(document: Document, reader: Reader) -> Verdict:

@@ -179,7 +179,7 @@ def certificate_schema() -> dict[str, Any]:
     --------
     >>> found = certificate_schema()
     >>> [kind["properties"]["kind"]["const"] for kind in found["oneOf"]][-4:]
-    ['replay', 'canaries', 'views', 'proof']
+    ['canaries', 'attack-table', 'views', 'proof']
     """
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -192,6 +192,7 @@ def certificate_schema() -> dict[str, Any]:
             _mechanism(),
             _replay(),
             _canaries(),
+            _attack_table(),
             _views(),
             _proof(),
         ],
@@ -468,4 +469,23 @@ def _canaries() -> dict[str, Any]:
                 "sha256": _field("fact", _BITS, "Of the scores; without --scores not seen."),
             }
         ),
+    )
+
+
+def _attack_table() -> dict[str, Any]:
+    counted = "Hits and runs with the target, hits and runs without it, a row each."
+    return _certificate(
+        "attack-table",
+        _field("fact", {"const": "attack-table"}, "No installed claim's name."),
+        _THEIRS,
+        _field("label", _TEXT, "What the two sides are."),
+        parameters=_object(
+            {
+                "epsilon": _field("statement", _NUMBER, "What is claimed."),
+                "delta": _field("statement", _NUMBER, "Where it is claimed."),
+                "alpha": _field("choice", _NUMBER, "1 less --confidence, or 0.05."),
+            }
+        ),
+        quantities=_object({"ratio": _field("fact", _NUMBER, "At the file's own alpha; above 1.")}),
+        instance=_object({"rows": _field("fact", _list(_list(_INTEGER)), counted)}),
     )

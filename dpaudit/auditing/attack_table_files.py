@@ -1,0 +1,92 @@
+"""An attack's counts in a CSV file, as a reviewer types them from a paper.
+
+Either a row each with the columns ``hits, runs, other_hits, other_runs``, or a table of two rows
+and two columns of counts: the runs of which the attack says "in", and below them the others, with
+the target and without it.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from dpaudit.errors import DataError, InvalidArgument, shorten
+from dpaudit.estimation.attack_table import AttackRow
+
+COLUMNS = ("hits", "runs", "other_hits", "other_runs")
+_EXPECTED = (
+    f"columns {', '.join(COLUMNS)}, or two rows (said in, said out) of two counts (with the "
+    "target, without it)"
+)
+_MOST = 1000
+
+
+def read_attack_table(path: Path) -> tuple[AttackRow, ...]:
+    """Return the rows of a file; commas, semicolons and tabs part cells.
+
+    Raises
+    ------
+    DataError
+        It cannot be read, or is no such table; the line is named.
+
+    Examples
+    --------
+    >>> read_attack_table(Path("missing.csv"))
+    Traceback (most recent call last):
+    dpaudit.errors.DataError: missing.csv: cannot be read (No such file or directory)
+    """
+    lines = _cells(path)
+    if not lines:
+        raise DataError(f"{path}: is empty, expected {_EXPECTED}")
+    names = [name.lower() for name in lines[0][1]]
+    rows = lines[1:]
+    if all(name in names for name in COLUMNS):
+        found = [_named(path, line, dict(zip(names, cells, strict=False))) for line, cells in rows]
+        if found:
+            return tuple(found)
+    elif len(rows) == 2 and len(names) in (2, 3):
+        return (_two_by_two(path, rows),)
+    raise DataError(f"{path}: is no table of an attack, expected {_EXPECTED}")
+
+
+def _cells(path: Path) -> list[tuple[int, list[str]]]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror or 'damaged'})") from None
+    except UnicodeDecodeError:
+        raise DataError(f"{path}: is no text, expected {_EXPECTED}") from None
+    first = text.partition("\n")[0]
+    between = max(",;\t", key=first.count)
+    rows = csv.reader(text.splitlines(), delimiter=between)
+    found = [(rows.line_num, [cell.strip() for cell in cells]) for cells in rows if any(cells)]
+    if len(found) > _MOST + 1:
+        raise DataError(f"{path}: has {len(found) - 1} rows, expected at most {_MOST}")
+    return found
+
+
+def _named(path: Path, line: int, cells: Mapping[str, str]) -> AttackRow:
+    return _row(path, line, [_count(path, line, name, cells.get(name, "")) for name in COLUMNS])
+
+
+def _two_by_two(path: Path, rows: Sequence[tuple[int, list[str]]]) -> AttackRow:
+    (line, first), (below, second) = rows
+    (hits, other), (misses, rest) = (
+        [_count(path, at, "counts", cell) for cell in cells[-2:]]
+        for at, cells in ((line, first), (below, second))
+    )
+    return _row(path, line, [hits, hits + misses, other, other + rest])
+
+
+def _count(path: Path, line: int, name: str, text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise DataError(f"{path}: line {line}: {name}: got {shorten(text)}, expected a count")
+    return int(text)
+
+
+def _row(path: Path, line: int, counts: Sequence[int]) -> AttackRow:
+    try:
+        return AttackRow(*counts)
+    except InvalidArgument as error:
+        raise DataError(f"{path}: line {line}: {error}") from None

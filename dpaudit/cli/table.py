@@ -1,0 +1,107 @@
+"""``dpaudit table``: the counts of a paper's attack in, a certified lower bound out."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dpaudit.cli.canary import end_with
+from dpaudit.cli.ending import ShowRecords, Traceback
+from dpaudit.cli.formats import Format, formats_of
+from dpaudit.cli.options import Json, Quiet, folder_option, number_option
+from dpaudit.cli.output import Output
+from dpaudit.errors import InvalidArgument, Shown
+
+if TYPE_CHECKING:
+    from dpaudit.estimation.attack_table import AttackRow
+
+_EXPECTED = "for each row --hits N --of N --false-hits N --of N"
+
+
+def table(
+    file: Annotated[
+        str | None,
+        typer.Argument(help="A .csv file: hits, runs, other_hits, other_runs; or a 2 x 2 table."),
+    ] = None,
+    hits: Annotated[
+        list[int] | None,
+        typer.Option("--hits", help='Runs with the target of which the attack says "in".'),
+    ] = None,
+    of: Annotated[
+        list[int] | None, typer.Option("--of", help="All these runs: after each count.")
+    ] = None,
+    false_hits: Annotated[
+        list[int] | None,
+        typer.Option("--false-hits", help='Runs without the target of which it says "in".'),
+    ] = None,
+    delta: Annotated[
+        float, number_option("--delta", "Where epsilon is bounded (1e-5), which is printed.")
+    ] = 1e-5,
+    epsilon: Annotated[
+        float | None,
+        number_option("--epsilon", "Claimed epsilon (no default: nothing is claimed)."),
+    ] = None,
+    confidence: Annotated[
+        float, number_option("--confidence", "Of all rows together (0.95).")
+    ] = 0.95,
+    out: Annotated[str | None, folder_option("Write the report into this directory.")] = None,
+    formats: Format = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    traceback: Traceback = False,
+    show_records: ShowRecords = False,
+) -> int:
+    """Certify a lower bound on epsilon from the counts of an attack, as papers print them.
+
+    Of several rows, such as thresholds of one attack, the best counts; all hold together, in
+    whichever order they stand.
+
+    Exit status: 0 if no claim is refuted, 1 if one is, 2 if a number is malformed.
+    """
+    from dpaudit.auditing.attack_table_files import read_attack_table
+    from dpaudit.auditing.attack_tables import TableClaim, certify_table, check_claim
+    from dpaudit.files import prepare_directory
+
+    began, wanted = time.monotonic(), formats_of(formats, as_json)
+    asked = TableClaim(delta, epsilon, confidence)
+    check_claim(asked)
+    given = _given(hits, of, false_hits)
+    if (file is None) == (not given):
+        raise InvalidArgument("FILE", Shown(file or "no file"), f"a file of counts, or {_EXPECTED}")
+    rows = given if file is None else read_attack_table(Path(file))
+    if out is not None:
+        prepare_directory(out)
+    result = certify_table(rows, asked, file or "given by the caller")
+    result = result.model_copy(update={"rerun": _command(rows, asked.epsilon, delta, confidence)})
+    return end_with(result, Output(directory=out, formats=wanted, quiet=quiet), began, "")
+
+
+def _given(
+    hits: list[int] | None, of: list[int] | None, false_hits: list[int] | None
+) -> tuple[AttackRow, ...]:
+    """Return the rows that the options spell out, in their order."""
+    from dpaudit.estimation.attack_table import AttackRow
+
+    first, runs, other = hits or [], of or [], false_hits or []
+    if not len(first) == len(other) == len(runs) / 2:
+        got = f"{len(first)} --hits, {len(other)} --false-hits and {len(runs)} --of"
+        raise InvalidArgument("--of", Shown(got), _EXPECTED)
+    return tuple(
+        AttackRow(one, runs[2 * place], other[place], runs[2 * place + 1])
+        for place, one in enumerate(first)
+    )
+
+
+def _command(
+    rows: tuple[AttackRow, ...], epsilon: float | None, delta: float, confidence: float
+) -> str:
+    words = ["dpaudit", "table"]
+    for row in rows:
+        words += ["--hits", str(row.hits), "--of", str(row.trials)]
+        words += ["--false-hits", str(row.other_hits), "--of", str(row.other_trials)]
+    claim = [] if epsilon is None else ["--epsilon", repr(epsilon)]
+    return shlex.join([*words, "--delta", repr(delta), *claim, "--confidence", repr(confidence)])

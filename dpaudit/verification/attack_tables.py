@@ -1,0 +1,141 @@
+"""Certificates of an attack's table: its counts again, by two intervals in exact arithmetic.
+
+The audit that writes them bounds epsilon by one exact test of both counts. Here another way is
+taken, which needs no code of that: with an error probability of ``a = alpha / (2 k)`` each, of k
+rows, the true-positive rate is at least ``p`` where ``P(Bin(n, p) >= hits) <= a``, and the
+false-positive rate at most ``q`` where ``P(Bin(m, q) <= other hits) <= a`` (Clopper & Pearson
+1934). The claim is false if for one row
+
+    p - delta > e^epsilon q    or    1 - q - delta > e^epsilon (1 - p).
+
+How small alpha is, is the reader's choice; that of the file is not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from scipy.special import betaincinv
+
+from dpaudit.verification.document import Document, Outcome
+from dpaudit.verification.drawn import Reader
+from dpaudit.verification.reals import Real, binomial, exp, largest
+
+_INSIDE = 1e-11  # of a rate: the interval is a little wider than its ends are computed
+_MOST_ROWS, _MOST_RUNS = 1000, 10**6
+Counts = tuple[int, int, int, int]
+
+
+def judge_table(document: Document, reader: Reader) -> tuple[Outcome, Real, tuple[str, ...]]:
+    """Return the outcome at the reader's confidence, how far the claim is exceeded, what fails.
+
+    Raises
+    ------
+    DataError
+        The certificate is not of this sort.
+    """
+    rows = _rows(document)
+    epsilon, delta = document.at_least(0, "epsilon", "delta")
+    alpha = 1 - Real(reader.of_scores)
+    ratio = _largest_excess(rows, epsilon, delta, alpha)
+    failures = () if ratio > 1 else (f"rows: none of them exceeds the claim at {_surety(reader)}",)
+    summary = (
+        f"counts of {len(rows)} row{'' if len(rows) == 1 else 's'} that "
+        f"({float(epsilon):.10g}, {float(delta):.10g})-DP allows with a probability of at most "
+        f"{float(alpha):.4g}"
+    )
+    stated = _largest_excess(rows, epsilon, delta, _alpha(document))
+    outcome = Outcome(assumptions={}, quantities={"ratio": stated}, summary=summary)
+    return outcome, ratio, failures
+
+
+def find_excess(rows: Sequence[Sequence[int]], epsilon: float, delta: float, alpha: float) -> float:
+    """Return how far the two intervals of the best row exceed a claim: above 1, it is refuted.
+
+    Examples
+    --------
+    >>> find_excess([(471, 500, 23, 500)], 2.0, 1e-5, 0.05) > 1
+    True
+    >>> find_excess([(471, 500, 23, 500)], 2.7, 1e-5, 0.05) > 1
+    False
+    """
+    table = [(one[0], one[1], one[2], one[3]) for one in rows]
+    return float(_largest_excess(table, Real(epsilon), Real(delta), Real(alpha)))
+
+
+def _largest_excess(rows: Sequence[Counts], epsilon: Real, delta: Real, alpha: Real) -> Real:
+    share = alpha / (2 * len(rows))
+    return largest(_excess(row, epsilon, delta, share) for row in rows)
+
+
+def _alpha(document: Document) -> Real:
+    """Return the error probability that the file states: the ratio that it states is at that."""
+    alpha: Real = document.positive("alpha")
+    if not alpha < 1:
+        raise document.refused("parameters.alpha", float(alpha), "below 1")
+    return alpha
+
+
+def _surety(reader: Reader) -> str:
+    from dpaudit.report.formatting import as_certain
+
+    return f"a confidence of {as_certain(reader.of_scores)} (--confidence)"
+
+
+def _rows(document: Document) -> list[Counts]:
+    document.require_kind("attack-table")
+    given: Any = document.instance.get("rows")
+    if not isinstance(given, list) or not 0 < len(given) <= _MOST_ROWS:
+        raise document.refused("instance.rows", given, f"1 to {_MOST_ROWS} rows of four counts")
+    return [_counts(document, one) for one in given]
+
+
+def _counts(document: Document, row: Any) -> Counts:
+    if isinstance(row, list) and len(row) == 4 and all(type(one) is int for one in row):
+        hits, runs, others, other_runs = row
+        if 0 <= hits <= runs <= _MOST_RUNS and 0 <= others <= other_runs <= _MOST_RUNS:
+            if runs and other_runs:
+                return hits, runs, others, other_runs
+    expected = f"counts of hits and runs, twice, of 1 to {_MOST_RUNS} runs"
+    raise document.refused("instance.rows", row, expected)
+
+
+def _excess(row: Counts, epsilon: Real, delta: Real, share: Real) -> Real:
+    """Return by how much the ends of both intervals exceed what is claimed."""
+    hits, runs, others, other_runs = row
+    low, high = _least(hits, runs, share), 1 - _least(other_runs - others, other_runs, share)
+    odds = exp(epsilon)
+    return largest(((low - delta) / (odds * high), (1 - high - delta) / (odds * (1 - low))))
+
+
+def _least(hits: int, runs: int, share: Real) -> Real:
+    """Return a rate below which so many hits or more have at most that probability."""
+    if hits == 0:
+        return Real(0)
+    found = Real(float(betaincinv(hits, runs - hits + 1, float(share))) * (1 - _INSIDE))
+    assert _above(hits, runs, found) <= share, "an end of an interval is too far inside"
+    return found
+
+
+def _above(hits: int, runs: int, rate: Real) -> Real:
+    """Return at most a little more than P(Bin(runs, rate) >= hits), for a rate below the share.
+
+    Terms fall from the mode on, at least as fast as a geometric series of their ratio: what is
+    left of them is bounded by that.
+
+    Examples
+    --------
+    >>> round(float(_above(2, 3, Real(0.25))), 6)
+    0.15625
+    """
+    odds = rate / (1 - rate)
+    term = binomial(runs, hits) * rate**hits * (1 - rate) ** (runs - hits)
+    total = term
+    for count in range(hits, runs):
+        ratio = odds * (runs - count) / (count + 1)
+        term = term * ratio
+        total = total + term
+        if ratio < 1 and term < total * 1e-15:
+            return total + term * ratio / (1 - ratio)
+    return total
