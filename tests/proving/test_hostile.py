@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import copy
 import functools
 import itertools
@@ -160,6 +161,47 @@ def catches_after_a_long_loop(data, rng):
     return root_or_record(data) + data.sum() + rng.laplace()
 
 
+class Swallows(contextlib.ContextDecorator):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return True
+
+
+@Swallows()
+def root_or_nothing(data):
+    return math.sqrt(abs(data[0] - 0.123456) - 1e-9) * 0.0
+
+
+def is_caught_by_a_decorator(data, rng):
+    found = root_or_nothing(data)
+    return float(data[1]) if found is None else data.sum() + rng.laplace()
+
+
+TOLD = []
+
+
+@np.errstate(divide="call", call=lambda *error: TOLD.append(error))
+def is_told_by_a_decorator(data, rng):
+    np.log(np.abs(data[0] - 0.123456))
+    return float(data[1]) if TOLD else data.sum() + rng.laplace()
+
+
+class Vanishes:
+    def __init__(self, data, told):
+        self.data, self.told = data, told
+
+    def __del__(self):
+        self.told.append(math.sqrt(abs(self.data[0] - 0.123456) - 1e-9))
+
+
+def raises_where_nobody_hears(data, rng):
+    told = []
+    Vanishes(data, told)
+    return data.sum() + rng.laplace() if told else float(data[1])
+
+
 def writes_as_text(data, rng):
     noisy = data.sum() + rng.laplace()
     return 5.0 if str(float(data.sum())) == "1.2345" else noisy
@@ -186,6 +228,9 @@ def gamma_with_a_location(data, rng):
         asks_for_the_surroundings,
         catches_what_is_rare,
         catches_after_a_long_loop,
+        is_caught_by_a_decorator,
+        is_told_by_a_decorator,
+        raises_where_nobody_hears,
         writes_as_text,
         becomes_complex,
         gamma_with_a_location,

@@ -138,7 +138,8 @@ def _asked(code: CodeType, held: Mapping[str, Any]) -> Iterator[str]:
         if name in _BUILTINS and name not in held:
             yield name
         elif isinstance(value, ModuleType):
-            if value.__name__ in _MODULES and not _is_harmless(value.__name__, attribute):
+            home = value.__name__.partition(".")[0]
+            if home in _MODULES and not _is_harmless(home, attribute):
                 yield f"{name}.{attribute}" if attribute else name
         elif _is_of_surroundings(value) or any(value is one for one in _IDENTITIES):
             yield name

@@ -24,6 +24,7 @@ from dpaudit.proving.runs.names import asking_name
 MOST_FOLLOWED = 60_000  # instructions of a run
 _OFTEN = 256  # instructions between two of which a frame is told
 _OWN = ("dpaudit.proving.", "dpaudit.freezing.", "dpaudit.affine.", "dpaudit.execution.")
+_HANDING_ON = frozenset(("__get__",))  # functools.cached_property catches what its cache raises
 _GENERATOR = 0x20 | 0x80 | 0x200  # generators, coroutines, and both
 
 
@@ -80,7 +81,7 @@ def followed(steps: Steps) -> Iterator[None]:
             return None
         steps.codes.add(code)
         steps.asks = steps.asks or asking_name(code, frame.f_globals)
-        if not steps.catches and _catches(code):
+        if not steps.catches and (_catches(code) or _is_caught_around(frame)):
             steps.catches = f"{Path(code.co_filename).name}:{code.co_firstlineno} {code.co_name}"
         if not steps.is_whole:  # what code says is read also where nobody follows it
             return None
@@ -124,6 +125,23 @@ def _is_followed(code: CodeType, module: str) -> bool:
     if module.startswith(_OWN) or tracked.is_installed(code.co_filename):
         return False
     return not code.co_filename.startswith("<frozen")
+
+
+def _is_caught_around(frame: FrameType) -> bool:
+    """Return whether a library calls code that may go on after what it raises, or nobody hears."""
+    if frame.f_code.co_name in ("<module>", "__del__"):
+        return frame.f_code.co_name == "__del__"
+    around = frame.f_back
+    while around is not None and _is_of_others(around):
+        if _catches(around.f_code) and around.f_code.co_name not in _HANDING_ON:
+            return True
+        around = around.f_back
+    return False
+
+
+def _is_of_others(frame: FrameType) -> bool:
+    is_ours = str(frame.f_globals.get("__name__", "")).startswith("dpaudit.")
+    return not is_ours and tracked.is_installed(frame.f_code.co_filename)
 
 
 @lru_cache(maxsize=8192)
