@@ -19,7 +19,7 @@ LISTS := pyproject.toml constraints.txt
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test quick cluster packages tensors training docs docs-test mutants attack-proofs peers dpriv-bench proofs checkdp prove-diffprivlib published examples release lint types wheelhouse bench constraints clean
+.PHONY: help audit test quick cluster packages tensors training docs docs-test mutants attack-proofs peers dpriv-bench proofs checkdp prove-diffprivlib published statements examples release lint types wheelhouse bench constraints clean
 # Two pips in one .venv would trip over each other, and the jobs below use every core themselves.
 .NOTPARALLEL:
 
@@ -41,6 +41,7 @@ help:
 	@echo 'make checkdp      prove or refute the programs of CheckDP, and write docs/checkdp.md'
 	@echo 'make prove-diffprivlib  prove the regression of diffprivlib, or name the line that stops the proof'
 	@echo 'make published    divide published bounds by exact ones, and write docs/published-bounds.md'
+	@echo 'make statements   judge every statement of the papers, and write docs/statements.md and the headlines'
 	@echo 'make examples     run the twelve examples and the notebooks, write their pages, those of loops and recursions'
 	@echo 'make release      build sdist and wheel, check both, try the wheel on every supported Python'
 	@echo 'make lint         check the style and the format'
@@ -147,6 +148,10 @@ $(DIFFPRIVLIB)/.installed: UNPINNED = scikit-learn
 # Bounds of papers over what is exact; a minute.
 published: $(DEV)
 	@$(BIN)/python -m benchmarks.published.run $(PUBLISHED_ARGS)
+
+# Every statement of the papers, its verdict computed anew; seconds.
+statements: $(DEV)
+	@$(BIN)/python -m tests.ledger.pages
 
 # What scripts and notebooks print and show becomes part of the documentation.
 examples: $(DEV)

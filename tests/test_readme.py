@@ -8,7 +8,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ import pytest
 from dpaudit.cli.main import main
 from dpaudit.execution import importable
 from dpaudit.extension.claim import Claim
-from dpaudit.report.document import read_index
 
 ROOT = Path(__file__).parents[1]
 with importable(ROOT / "tests" / "docs"):
@@ -129,35 +127,6 @@ def test_its_test_fails_before_the_repair_and_passes_after_it(ran):
 def _pytest(folder: Path) -> subprocess.CompletedProcess[str]:
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_average.py"]
     return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
-
-
-COUNTED = [ROOT / "README.md", ROOT / "docs" / "gallery.md", ROOT / "reports" / "index.md"]
-COUNTS = [
-    r"Of (?P<all>\d+) claims of.*?, (?P<refuted>\d+) are refuted;.*?the other (?P<stand>\d+)",
-    r"(?P<refuted>\d+) of (?P<all>\d+) claims are refuted.*?the other (?P<stand>\d+)",
-]
-
-
-def counts(text):
-    """Return how many claims there are, are refuted, and are not, wherever a page says so."""
-    some = [found for form in COUNTS for found in re.finditer(form, text, flags=re.S)]
-    return [tuple(int(one[name]) for name in ("all", "refuted", "stand")) for one in some]
-
-
-@pytest.mark.parametrize("page", COUNTED, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_the_claims_that_are_counted_are_those_of_the_gallery(page):
-    verdicts = defaultdict(set)
-    for entry in read_index(ROOT / "reports" / "index.json"):
-        if entry["standing"] == "claim":
-            verdicts[entry["claim"]].add(entry["verdict"])
-    refuted = sum("refuted" in some for some in verdicts.values())
-    stand = sum("not refuted" in some and "refuted" not in some for some in verdicts.values())
-    assert counts(page.read_text(encoding="utf-8")) == [(len(verdicts), refuted, stand)]
-
-
-def test_the_papers_that_are_counted_are_those_of_the_gallery():
-    entries = read_index(ROOT / "reports" / "index.json")
-    assert len({entry["claim"].partition("-")[0] for entry in entries}) == 5
 
 
 def test_every_command_named_exists():

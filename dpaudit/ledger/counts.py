@@ -24,7 +24,9 @@ class Counts:
         Causes that are misprints; readings and assumptions.
     proved, private_proved
         Rows; and those of them that are about privacy.
-    refuted, not_settled
+    refuted, repaired
+        Rows; and those of them of which it is known what would be true in their place.
+    not_settled
         Rows.
     reproduced, differing
         Rows about figures that were drawn again, with the paper's data.
@@ -40,6 +42,7 @@ class Counts:
     proved: int
     private_proved: int
     refuted: int
+    repaired: int
     not_settled: int
     reproduced: int
     differing: int
@@ -59,13 +62,14 @@ class Counts:
         >>> print(
         ...     Counts(
         ...         papers=2, faults=3, private_faults=1, misprints=1, others=0, proved=4,
-        ...         private_proved=2, refuted=5, not_settled=6, reproduced=8, differing=1,
-        ...         stipulated=7,
+        ...         private_proved=2, refuted=5, repaired=1, not_settled=6, reproduced=8,
+        ...         differing=1, stipulated=7,
         ...     ).headline
         ... )
         3 independent faults in two papers, of which 1 touches a privacy guarantee; 1 misprint and \
 0 readings or assumptions stand apart. Of 15 statements, 4 are proved (2 of them about privacy), \
-5 are refuted as printed, and 6 are not settled. Of 9 more about figures, 8 are reproduced.
+5 are refuted as printed (1 of them repaired), and 6 are not settled. Of 9 more about \
+figures, 8 are reproduced.
         """
         return f"{self.faults_sentence} {self.statements_sentence}"
 
@@ -88,7 +92,8 @@ class Counts:
         return (
             f"Of {_several(self.statements, 'statement')}, {_are(self.proved)} proved "
             f"({self.private_proved} of them about privacy), {_are(self.refuted)} refuted as "
-            f"printed, and {_are(self.not_settled)} not settled.{about if figures else ''}"
+            f"printed ({self.repaired} of them repaired), and {_are(self.not_settled)} not settled."
+            f"{about if figures else ''}"
         )
 
 
@@ -98,7 +103,7 @@ def count_rows(rows: Iterable[JudgedRow]) -> Counts:
     natures, private = _causes(judged)
     faults = {name for name, nature in natures.items() if nature == "fault"}
     misprints = {name for name, nature in natures.items() if nature == "misprint"}
-    proved = _with_verdict(judged, "proved")
+    proved, refuted = _with_verdict(judged, "proved"), _with_verdict(judged, "refuted")
     return Counts(
         papers=len({one.paper for one in judged}),
         faults=len(faults),
@@ -107,7 +112,8 @@ def count_rows(rows: Iterable[JudgedRow]) -> Counts:
         others=len(natures) - len(faults) - len(misprints),
         proved=len(proved),
         private_proved=sum(one.row.privacy for one in proved),
-        refuted=len(_with_verdict(judged, "refuted")),
+        refuted=len(refuted),
+        repaired=sum(bool(one.repair) for one in refuted),
         not_settled=len(_with_verdict(judged, "not settled")),
         reproduced=len(_with_verdict(judged, "reproduced")),
         differing=len(_with_verdict(judged, "differs")),

@@ -101,6 +101,7 @@ def deciding_words(judged: JudgedRow) -> Sequence[str]:
             said.append(reason)
         case ReproductionEvidence() as drawn:
             said += _figure_words(judged, drawn)
+    said += [f"Of the repair: {finding_words(one)}." for one in judged.repair_findings]
     return [*said, row.note] if row.note else said
 
 

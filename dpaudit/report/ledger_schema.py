@@ -61,6 +61,7 @@ class RowDocument(Document):
     answer: str
     decided: list[str] = Field(description="All that decided it, in words.")
     findings: list[FindingDocument]
+    repair_findings: list[FindingDocument] = Field(description="Of the proof of its repair.")
     audits: list[AuditDocument]
     link: LinkDocument | None
 
@@ -97,6 +98,7 @@ class CountsDocument(Document):
     proved: int
     private_proved: int
     refuted: int
+    repaired: int
     not_settled: int
     reproduced: int
     differing: int
@@ -189,6 +191,7 @@ def row_document(judged: JudgedRow) -> RowDocument:
         answer=judged.answer,
         decided=list(deciding_words(judged)),
         findings=[_finding(finding) for finding in judged.findings],
+        repair_findings=[_finding(finding) for finding in judged.repair_findings],
         audits=[_audit(audit) for audit in judged.audits],
         link=_link(row.evidence) if isinstance(row.evidence, Consequence) else None,
     )

@@ -18,7 +18,7 @@ def test_each_row_counts_once_and_each_cause_once():
     counts = count(paper())
     assert (counts.faults, counts.private_faults, counts.misprints, counts.others) == (2, 1, 1, 0)
     assert (counts.proved, counts.private_proved) == (3, 2)
-    assert (counts.refuted, counts.not_settled) == (5, 3)
+    assert (counts.refuted, counts.repaired, counts.not_settled) == (5, 1, 3)
     assert counts.stipulated == 1
     assert counts.statements + counts.stipulated == len(paper().rows)
 
@@ -41,5 +41,5 @@ def test_the_headline_has_every_count():
     assert count(paper()).headline == (
         "2 independent faults in one paper, of which 1 touches a privacy guarantee; 1 misprint and "
         "0 readings or assumptions stand apart. Of 11 statements, 3 are proved (2 of them about "
-        "privacy), 5 are refuted as printed, and 3 are not settled."
+        "privacy), 5 are refuted as printed (1 of them repaired), and 3 are not settled."
     )
