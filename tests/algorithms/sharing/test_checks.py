@@ -6,7 +6,13 @@ from inspect import getmembers, isfunction, signature
 import numpy as np
 import pytest
 
-from dpaudit.algorithms.sharing.statements.checks import algorithm, composition, lemma1, theorem1
+from dpaudit.algorithms.sharing.statements.checks import (
+    algorithm,
+    composition,
+    experiments,
+    lemma1,
+    theorem1,
+)
 from dpaudit.algorithms.sharing.statements.checks.matrices import (
     added,
     column,
@@ -29,6 +35,7 @@ REFUTED = {
     composition.fewer_than_twenty,
     lemma1.bracket_bound,
     lemma1.others_bound,
+    lemma1.norm_of_the_inverse,
     lemma1.phi1_bound,
     lemma1.phi2_bound,
     lemma1.stationary_point,
@@ -44,7 +51,7 @@ CHECK = signature(lemma1.phi2_bound)
 
 
 def checks():
-    for module in (algorithm, composition, lemma1, theorem1):
+    for module in (algorithm, composition, experiments, lemma1, theorem1):
         for name, function in getmembers(module, isfunction):
             own = function.__module__ == module.__name__ and not name.startswith("_")
             if own and signature(function) == CHECK:

@@ -16,6 +16,6 @@ def splits() -> tuple[Finding, ...]:
     )
 
 
-def features() -> Finding:
+def features() -> tuple[Finding, ...]:
     """Prove that gisette has the more features: 123 < 5000."""
-    return Finding(left=sum(CENSUS), relation="<", right=sum(WIDE), instance="a9a and gisette")
+    return (Finding(left=sum(CENSUS), relation="<", right=sum(WIDE), instance="a9a and gisette"),)

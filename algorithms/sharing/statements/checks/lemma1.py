@@ -242,28 +242,55 @@ def bracket_bound() -> tuple[Finding, ...]:
 
 
 def phi1_bound() -> tuple[Finding, ...]:
-    """Return both steps of the bound on Phi_1.
+    """Return the bound on Phi_1, squared, on nine records.
 
-    The first takes ``||D (D'D)^-1||``, which is 1 over the least singular value, for at most
-    ``||(D'D)^-1||``, which is 1 over its square: it fails where that is above 1, as in nine records
-    with eigenvalues 4 and 5, where ``||v|| = 1``. The second takes ``||(D'D)^-1||`` for ``1/d_m``:
-    it is at least half the trace of the inverse, for two columns.
+    It takes ``||D (D'D)^-1||``, which is 1 over the least singular value, for at most
+    ``||(D'D)^-1||``, which is 1 over its square. It fails where that value is above 1: here the
+    eigenvalues of D'D are 4 and 5, ``||(D'D)^-1|| = 1/4``, and ``||y|| + rho ||z|| = ||v|| = 1``.
     """
-    many, few = many_records(), few_records()
-    gram = inverse(product(transposed(few.here), few.here))
-    claimed = (many.weight + 1) / 4  # ||(D'D)^-1|| [lambda ||R''|| + ||v||], rho = 1
+    update = many_records()
+    claimed = (update.weight + 1) / 4 / update.penalty
     return (
         Finding(
-            left=square(many.phi1),
+            left=square(update.phi1),
             relation="<=",
             right=claimed**2,
-            instance="||Phi_1||^2, nine records with least eigenvalue 4",
+            instance="||Phi_1||^2, nine records, least eigenvalue 4",
         ),
+    )
+
+
+def repaired_phi1_bound() -> tuple[Finding, ...]:
+    """Prove ``||Phi_1|| <= ||D (D'D)^-1|| / rho [lambda ||R''|| ||x - x'|| + ||v||]``.
+
+    Phi_1 is that matrix times ``lambda (R'(x') - R'(x)) + (D' - D)'v``, and norms are
+    submultiplicative and add up; the mean value theorem gives the first term, ``||D' - D|| <= 1``
+    the second. The spectral norm of ``D (D'D)^-1`` has the square ``||(D'D)^-1||``. On the nine
+    records: ``||Phi_1||^2 <= (1/4) (2 lambda + 1)^2``.
+    """
+    update = many_records()
+    bracket = 2 * update.weight + 1  # ||x - x'|| <= 2 b_1
+    return (
+        *triangle(),
+        Finding(
+            left=square(update.phi1),
+            relation="<=",
+            right=bracket**2 / 4 / update.penalty**2,
+            instance="||Phi_1||^2, nine records",
+        ),
+    )
+
+
+def norm_of_the_inverse() -> tuple[Finding, ...]:
+    """Return ``||(D'D)^-1||`` of two columns, from below by half the trace, and ``1/d_m``."""
+    design = few_records().here
+    gram = inverse(product(transposed(design), design))
+    return (
         Finding(
             left=(gram[0][0] + gram[1][1]) / 2,
             relation="<=",
             right=Fraction(1, 2),
-            instance="half the trace of (D'D)^-1, two records, against 1/d_m",
+            instance="half the trace of (D'D)^-1 of two records, against 1/d_m",
         ),
     )
 

@@ -29,6 +29,8 @@ _OF_BOTH = (
     shared.SINGLE_VALUE,
     shared.A2_THRESHOLD,
     shared.ABSOLUTE_VALUE,
+    shared.REDUNDANT,
+    shared.SAME_LIMIT,
 )
 
 # Faults

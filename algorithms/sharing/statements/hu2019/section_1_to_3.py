@@ -201,9 +201,10 @@ ROWS = (
         place="section 3",
         statement="That is the minimum of message passing.",
         standing="gloss",
-        evidence=OpenQuestion(
-            "No lower bound is stated, and no class of protocols in which it would be one."
+        evidence=Consequence(
+            "hu2020-minimum-messages", "It is the same sentence on the same messages.", "restates"
         ),
+        cause="the dual variable is sent",
     ),
     LedgerRow(
         name="hu2019-equation3",

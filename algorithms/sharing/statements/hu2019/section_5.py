@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from dpaudit.algorithms.sharing.statements.hu2019.evidence import proof
-from dpaudit.extension.ledger import Consequence, Convention, LedgerRow, OpenQuestion
+from dpaudit.algorithms.sharing.statements.hu2020.experiments import STAND_IN
+from dpaudit.extension.ledger import (
+    Consequence,
+    Convention,
+    LedgerRow,
+    OpenQuestion,
+    ReproductionEvidence,
+)
 
-_NO_RUN = "No published run draws this figure again yet."
+_SAME = "hu2020 has the same figure and the same text: one run decides both."
 
 ROWS = (
     LedgerRow(
@@ -28,18 +35,43 @@ ROWS = (
     LedgerRow(
         name="hu2019-figure1",
         place="section 5, Fig. 1(a)",
-        statement="On a9a ADMM is slightly slower than SGD, and both reach the same testing log "
-        "loss.",
+        statement="On a9a ADMM is slower than SGD.",
         standing="figure",
-        evidence=OpenQuestion(_NO_RUN),
+        evidence=ReproductionEvidence("hu2020-figure1", "slower on a9a"),
+        note=_SAME,
+    ),
+    LedgerRow(
+        name="hu2019-figure1-slightly",
+        place="section 5, Fig. 1(a)",
+        statement="On a9a it is slower only slightly.",
+        standing="figure",
+        evidence=ReproductionEvidence("hu2020-figure1", "only slightly"),
+        note=_SAME,
+    ),
+    LedgerRow(
+        name="hu2019-figure1-end",
+        place="section 5, Fig. 1(a)",
+        statement="On a9a both reach the same testing log loss in the end.",
+        standing="figure",
+        evidence=ReproductionEvidence("hu2020-figure1", "same end"),
+        note=_SAME,
     ),
     LedgerRow(
         name="hu2019-figure2",
         place="section 5, Fig. 2(a)",
+        statement="On gisette ADMM is efficient and robust, and SGD converges slowly.",
+        standing="figure",
+        evidence=ReproductionEvidence("hu2020-figure2", "fewer epochs", STAND_IN),
+        note=_SAME,
+    ),
+    LedgerRow(
+        name="hu2019-figure2-end",
+        place="section 5, Fig. 2(a)",
         statement="On gisette ADMM reaches a testing log loss of 0.08 after a few epochs, SGD 0.1 "
         "after many more.",
         standing="figure",
-        evidence=OpenQuestion(_NO_RUN),
+        evidence=ReproductionEvidence("hu2020-figure2", "better end", STAND_IN),
+        note=_SAME,
     ),
     LedgerRow(
         name="hu2019-superior",
@@ -69,29 +101,70 @@ ROWS = (
     ),
     LedgerRow(
         name="hu2019-figure3",
-        place="section 5, Fig. 3",
-        statement="With features of other parties the model of the first is much better than with "
-        "its own alone.",
+        place="section 5, Fig. 3(a)",
+        statement="On a9a the model of the first party is much better with features of other "
+        "parties.",
         standing="figure",
-        evidence=OpenQuestion(_NO_RUN),
+        evidence=ReproductionEvidence("hu2020-figure3", "more features on a9a"),
+        note=_SAME,
+    ),
+    LedgerRow(
+        name="hu2019-figure3-wide",
+        place="section 5, Fig. 3(b)",
+        statement="So it is on gisette.",
+        standing="figure",
+        evidence=ReproductionEvidence("hu2020-figure3", "more features on wide data", STAND_IN),
+        note=_SAME,
     ),
     LedgerRow(
         name="hu2019-figure3b",
         place="section 5, Fig. 3(b)",
         statement="On gisette ADMM sharing has even better test loss than the centrally trained "
-        "baseline, which shows that it is better for many features.",
+        "baseline.",
         standing="figure",
-        evidence=OpenQuestion(
-            "Both minimise the same objective if they have the same lambda, which is not said; a "
-            "better test loss is then that of another regulariser or of stopping early."
+        evidence=ReproductionEvidence("hu2020-figure3", "better than central", STAND_IN),
+        note=_SAME,
+    ),
+    LedgerRow(
+        name="hu2019-better-at-many",
+        place="section 5",
+        statement="This shows that ADMM sharing is better on datasets with many features.",
+        standing="gloss",
+        evidence=Consequence(
+            "hu2020-better-at-many", "It is the same sentence on the same figure.", "restates"
         ),
+        cause="an algorithm credited with a regulariser",
     ),
     LedgerRow(
         name="hu2019-moderate-noise",
-        place="sections 1 and 5, Fig. 1(b) and 2(b)",
-        statement="Under moderate noise the algorithm still converges in few epochs; too much "
-        "noise may ruin the model.",
+        place="sections 1 and 5, Fig. 1(b)",
+        statement="On a9a ADMM still converges under moderate noise, in few epochs.",
         standing="figure",
-        evidence=OpenQuestion(_NO_RUN),
+        evidence=ReproductionEvidence("hu2020-figure3", "moderate noise on a9a"),
+        note=_SAME,
+    ),
+    LedgerRow(
+        name="hu2019-too-much-noise",
+        place="section 5, Fig. 1(b)",
+        statement="On a9a too much noise may ruin the model.",
+        standing="figure",
+        evidence=ReproductionEvidence("hu2020-figure3", "too much noise on a9a"),
+        note=_SAME,
+    ),
+    LedgerRow(
+        name="hu2019-moderate-noise-wide",
+        place="sections 1 and 5, Fig. 2(b)",
+        statement="On gisette it still converges under moderate noise.",
+        standing="figure",
+        evidence=ReproductionEvidence("hu2020-figure3", "moderate noise on wide data", STAND_IN),
+        note=_SAME,
+    ),
+    LedgerRow(
+        name="hu2019-too-much-noise-wide",
+        place="section 5, Fig. 2(b)",
+        statement="On gisette too much noise may ruin the model.",
+        standing="figure",
+        evidence=ReproductionEvidence("hu2020-figure3", "too much noise on wide data", STAND_IN),
+        note=_SAME,
     ),
 )

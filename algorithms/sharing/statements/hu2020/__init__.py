@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dpaudit.algorithms.sharing.statements import causes
+from dpaudit.algorithms.sharing.statements.hu2019 import causes as earlier
 from dpaudit.algorithms.sharing.statements.hu2020 import analysis, body, experiments, supplement
 from dpaudit.extension.ledger import Paper
 
@@ -23,6 +24,13 @@ PAPER = Paper(
         causes.STATIONARY,
         causes.DENSITY,
         causes.REDUNDANT,
+        earlier.AMBIGUOUS_LABELS,
+        earlier.FREE_INDEX,
+        earlier.SCALING,
+        earlier.ONE_VALUE,
+        earlier.SQUARED,
+        earlier.MEANS,
+        earlier.SIGMA,
         causes.ABSOLUTE_VALUE,
         causes.A2_THRESHOLD,
     ),

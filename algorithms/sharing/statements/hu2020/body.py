@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dpaudit.algorithms.sharing.statements import causes
+from dpaudit.algorithms.sharing.statements.hu2019 import causes as earlier
 from dpaudit.extension.ledger import (
     Consequence,
     Convention,
@@ -13,6 +14,8 @@ from dpaudit.extension.ledger import (
 )
 
 _CHECKS = "dpaudit.algorithms.sharing.statements.checks.algorithm"
+
+_EARLIER = "dpaudit.algorithms.sharing.statements.hu2019.checks.method"  # of the same text
 
 ROWS = (
     LedgerRow(
@@ -149,15 +152,27 @@ ROWS = (
         evidence=Convention("it states the problem"),
     ),
     LedgerRow(
+        name="hu2020-labels",
+        place="section 2",
+        statement="Y_i in {-1, 1}^N is the label of sample i.",
+        standing="definition",
+        evidence=CounterexampleEvidence(f"{_EARLIER}:labels_of_all_samples"),
+        cause=earlier.AMBIGUOUS_LABELS.name,
+        repair="Y_i in {-1, 1}",
+        defence="A sample has one label, as the context says.",
+        answer="So it is read: a misprint, which hu2019 has as well.",
+    ),
+    LedgerRow(
         name="hu2020-loss-form",
         place="section 2",
-        statement="The loss has the form l(sum_m D_m x_m), the labels being part of l; it may be "
-        "non-convex.",
+        statement="sum_i l_i(f(D^i; x), Y_i) = sum_i l_i(D^i x, Y_i) = l(sum_m D_m^i x_m), the "
+        "labels being part of l, which may be non-convex.",
         standing="hypothesis",
-        evidence=Convention(
-            "a choice of losses; the factor 1/N goes into l, and the index i of the last "
-            "expression into the vector"
-        ),
+        evidence=CounterexampleEvidence(f"{_EARLIER}:free_sample"),
+        cause=earlier.FREE_INDEX.name,
+        repair="l(sum_m D_m x_m)",
+        defence="Notation is abused, as the text says, and (1) has it right.",
+        answer="The index i stays free on the right side. It is a misprint.",
     ),
     LedgerRow(
         name="hu2020-common-models",
@@ -172,12 +187,16 @@ ROWS = (
     LedgerRow(
         name="hu2020-equation1",
         place="section 2, eq. (1) and (2)",
-        statement="The risk over vertically split data: minimise l(sum_m D_m x_m) + lambda sum_m "
-        "R_m(x_m) with x_m in closed convex sets X_m.",
-        standing="definition",
-        evidence=Convention(
-            "it states the problem for a regulariser that is a sum over parties, which is assumed"
-        ),
+        statement="The risk can be written as l(sum_m D_m x_m) + lambda sum_m R_m(x_m) with x_m in "
+        "closed convex sets X_m.",
+        standing="proof step",
+        evidence=CounterexampleEvidence(f"{_EARLIER}:compact_form"),
+        cause=earlier.SCALING.name,
+        repair="l with the factor 1/N in it",
+        defence="l is any loss, and takes up the factor; the text says that its notation is "
+        "abused.",
+        answer="With l as it is defined just before, (1) has another minimiser for the same "
+        "lambda. It is a misprint: no proof uses the factor.",
     ),
     LedgerRow(
         name="hu2020-separable",
@@ -204,19 +223,29 @@ ROWS = (
         evidence=Convention("it defines"),
     ),
     LedgerRow(
+        name="hu2020-single-value",
+        place="section 3",
+        statement="Each party shares a single value in each iteration.",
+        standing="gloss",
+        evidence=CounterexampleEvidence(f"{_EARLIER}:values_in_a_message"),
+        cause=earlier.ONE_VALUE.name,
+        repair="a single value for each sample",
+        defence="The abstract says so.",
+        answer="So does Algorithm 1: D_m x~_m has N entries. It is a misprint.",
+    ),
+    LedgerRow(
         name="hu2020-minimum-messages",
         place="section 3",
-        statement="Each party shares a single value in each iteration, which is the minimum of "
-        "message passing.",
+        statement="This requires the minimum of message passing.",
         standing="gloss",
         evidence=CounterexampleEvidence(f"{_CHECKS}:fewest_messages"),
         cause=causes.REDUNDANT.name,
         defence='"Minimum" may mean that little is sent: a number for each sample where the '
         "features of that sample are many.",
-        answer="It is N values, and not the least: y, which every party pulls in line 3, follows "
-        "by (9) from the residuals that it pulls in the same line. A third of what a party sends "
-        "and receives is superfluous.",
-        repair="each party sends N numbers in each iteration, whatever d_m is",
+        answer="It is not the least even of what this algorithm needs: y, which every party pulls "
+        "in line 3, follows by (9) from the residuals that it pulls in the same line. A third of "
+        "what a party sends and receives is superfluous.",
+        repair="N numbers sent and 2 N received by a party, of which N are enough",
     ),
     LedgerRow(
         name="hu2020-equation3",
@@ -280,8 +309,13 @@ ROWS = (
         statement="Where R_m is the l_2 norm, (6) is a trivial quadratic program, which can be "
         "solved efficiently.",
         standing="gloss",
-        evidence=ProofEvidence(f"{_CHECKS}:quadratic_program"),
-        note="The square of the norm is meant.",
+        evidence=CounterexampleEvidence(f"{_EARLIER}:norm_is_no_quadratic"),
+        cause=earlier.SQUARED.name,
+        repair="the squared l_2 norm, with linear constraints or none",
+        repair_check=f"{_CHECKS}:quadratic_program",
+        defence="l_2-norm regularisation commonly means the square.",
+        answer="So it is read. The norm itself is not quadratic, and a ball is no linear "
+        "constraint.",
     ),
     LedgerRow(
         name="hu2020-perturbed-value",

@@ -132,10 +132,20 @@ ROWS = (
     ),
     LedgerRow(
         name="hu2020-figure3-features",
-        place="section 5, Figure 3",
-        statement="Performance is boosted significantly by more features than those of party 1.",
+        place="section 5, Figure 3(a)",
+        statement="On a9a: Performance is boosted significantly by more features than those of "
+        "party 1.",
         standing="figure",
-        evidence=ReproductionEvidence("hu2020-figure3", "more features", STAND_IN),
+        evidence=ReproductionEvidence("hu2020-figure3", "more features on a9a"),
+        note=_SAME,
+    ),
+    LedgerRow(
+        name="hu2020-figure3-features-wide",
+        place="section 5, Figure 3(b)",
+        statement="On gisette: Performance is boosted significantly by more features than those of "
+        "party 1.",
+        standing="figure",
+        evidence=ReproductionEvidence("hu2020-figure3", "more features on wide data", STAND_IN),
         note=_SAME,
     ),
     LedgerRow(
@@ -161,19 +171,38 @@ ROWS = (
     ),
     LedgerRow(
         name="hu2020-figure3-moderate",
-        place="section 5, Figures 1(b), 2(b) and 3",
-        statement="After moderate perturbations the algorithm still converges in relatively few "
+        place="section 5, Figures 1(b) and 3(a)",
+        statement="On a9a: After moderate perturbations the algorithm still converges in "
+        "relatively few "
         "epochs, and improves on the local model.",
         standing="figure",
-        evidence=ReproductionEvidence("hu2020-figure3", "moderate noise", STAND_IN),
+        evidence=ReproductionEvidence("hu2020-figure3", "moderate noise on a9a"),
+        note=_SAME,
+    ),
+    LedgerRow(
+        name="hu2020-figure3-moderate-wide",
+        place="section 5, Figures 2(b) and 3(b)",
+        statement="On gisette: After moderate perturbations the algorithm still converges in "
+        "relatively few "
+        "epochs, and improves on the local model.",
+        standing="figure",
+        evidence=ReproductionEvidence("hu2020-figure3", "moderate noise on wide data", STAND_IN),
         note=_SAME,
     ),
     LedgerRow(
         name="hu2020-figure3-ruin",
-        place="section 5, Figures 1(b), 2(b) and 3",
-        statement="Too much noise may ruin the model.",
+        place="section 5, Figures 1(b) and 3(a)",
+        statement="On a9a: Too much noise may ruin the model.",
         standing="figure",
-        evidence=ReproductionEvidence("hu2020-figure3", "too much noise", STAND_IN),
+        evidence=ReproductionEvidence("hu2020-figure3", "too much noise on a9a"),
+        note=_SAME,
+    ),
+    LedgerRow(
+        name="hu2020-figure3-ruin-wide",
+        place="section 5, Figures 2(b) and 3(b)",
+        statement="On gisette: Too much noise may ruin the model.",
+        standing="figure",
+        evidence=ReproductionEvidence("hu2020-figure3", "too much noise on wide data", STAND_IN),
         note=_SAME,
     ),
     LedgerRow(

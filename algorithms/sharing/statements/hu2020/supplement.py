@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dpaudit.algorithms.sharing.statements import causes
+from dpaudit.algorithms.sharing.statements.hu2019 import causes as earlier
 from dpaudit.extension.ledger import (
     AuditEvidence,
     Consequence,
@@ -12,6 +13,7 @@ from dpaudit.extension.ledger import (
 )
 
 _CHECKS = "dpaudit.algorithms.sharing.statements.checks"
+_EARLIER = "dpaudit.algorithms.sharing.statements.hu2019.checks.noise"  # of the same text
 _LETTERS = "The paper prints ln(1.25/sigma), and means ln(1.25/delta)."
 
 ROWS = (
@@ -76,17 +78,29 @@ ROWS = (
     ),
     LedgerRow(
         name="hu2020-phi1",
-        place="section 7.1, bound on Phi_1",
-        statement="||Phi_1|| <= rho^-1 ||(D'D)^-1|| [lambda ||R''|| + ||y|| + rho ||...||] = "
-        "1/(d_m rho) [...].",
+        place="section 7.1, bound on Phi_1, its inequality",
+        statement="||Phi_1|| <= rho^-1 ||(D'D)^-1|| [lambda ||R''|| + ||y|| + rho ||sum_{k != m} "
+        "D_k x~_k - z||].",
         standing="proof step",
         evidence=CounterexampleEvidence(f"{_CHECKS}.lemma1:phi1_bound"),
-        cause=causes.INVERSE.name,
+        cause=causes.SPECTRAL.name,
+        repair="||D (D'D)^-1|| for ||(D'D)^-1||, and ||R''|| ||x - x'|| for ||R''||",
+        repair_check=f"{_CHECKS}.lemma1:repaired_phi1_bound",
+        defence="It holds where singular values of D are at most 1.",
+        answer="Nine records that meet every hypothesis have D'D with eigenvalues 4 and 5, and "
+        "exceed it.",
+    ),
+    LedgerRow(
+        name="hu2020-inverse",
+        place="section 7.1, bound on Phi_1, its equality",
+        statement="||(D'D)^-1|| = 1/d_m.",
+        standing="proof step",
+        evidence=CounterexampleEvidence(f"{_CHECKS}.lemma1:norm_of_the_inverse"),
         privacy=True,
-        defence="It holds where D'D is d_m times the identity, and singular values are at most 1.",
-        answer="These two exclude each other for d_m above 1. The equation fails for two records, "
-        "the inequality for nine: both meet every hypothesis.",
-        note="R'(x') - R'(x) is also bounded by ||R''|| where ||R''|| ||x' - x|| is meant.",
+        cause=causes.INVERSE.name,
+        defence="It holds where D'D is d_m times the identity, as for d_m^2 records with "
+        "orthogonal columns.",
+        answer="Unit rows give the trace N of D'D, and no least eigenvalue.",
     ),
     LedgerRow(
         name="hu2020-others",
@@ -122,8 +136,13 @@ ROWS = (
         place="section 7.2, first display",
         statement="The privacy loss |ln P(D x~ | D) / P(D' x~ | D')| is |ln P(D xi) / P(D' xi)|.",
         standing="proof step",
-        evidence=ProofEvidence(f"{_CHECKS}.theorem1:loss_of_an_output"),
-        note="The two values of the noise are those that give one output, and x~ beside xi is x.",
+        evidence=CounterexampleEvidence(f"{_EARLIER}:loss_without_means"),
+        cause=earlier.MEANS.name,
+        repair="the ratio at the two values of the noise that give one output",
+        repair_check=f"{_CHECKS}.theorem1:loss_of_an_output",
+        defence="The next display has the difference of the means.",
+        answer="So it is read: a misprint. At one value two equal laws have the ratio 1. In the "
+        "middle x~ stands beside xi where x is meant.",
     ),
     LedgerRow(
         name="hu2020-same-law",
@@ -151,6 +170,18 @@ ROWS = (
         defence="For one entry it is right, and for several with the noise along w in place of xi; "
         "with |D xi| it is an upper bound.",
         answer="With |D xi|, as (12) reads it, the bound is so loose that (12) is false.",
+    ),
+    LedgerRow(
+        name="hu2020-logarithm",
+        place="section 7.2, second display and after it",
+        statement="sigma^2 = 2 ln(1.25/sigma) C^2 / epsilon^2.",
+        standing="proof step",
+        evidence=CounterexampleEvidence(f"{_EARLIER}:logarithm_of_sigma"),
+        cause=earlier.SIGMA.name,
+        repair="ln(1.25/delta)",
+        defence="Theorem 1 has delta.",
+        answer="So it is read: a misprint, throughout the proof. ln(1.25/sigma) is below 0 for "
+        "sigma above 1.25.",
     ),
     LedgerRow(
         name="hu2020-loss-bound",
