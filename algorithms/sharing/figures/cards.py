@@ -37,13 +37,13 @@ FIGURE_3 = Figure(
     statements={
         "moderate noise on a9a": "on a9a ADMM still converges and beats party 1 with some noise",
         "too much noise on a9a": "on a9a too much noise ruins the model",
-        "more features on a9a": "on a9a features of other parties lower the test loss by 5% or more",
+        "more features on a9a": "on a9a features of others lower the test loss by 5% or more",
         "moderate noise on wide data": (
             "on wide data ADMM still converges and beats party 1 with some noise"
         ),
         "too much noise on wide data": "on wide data too much noise ruins the model",
         "more features on wide data": (
-            "on wide data features of other parties lower the test loss by 5% or more"
+            "on wide data features of others lower the test loss by 5% or more"
         ),
         "better than central": "on wide data ADMM beats the model trained centrally",
     },
