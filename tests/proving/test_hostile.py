@@ -328,6 +328,12 @@ def counts_in_a_library(data, rng):
     return noisy_or_record(data, rng, np.linalg.count)
 
 
+def counts_in_the_names_of_a_library(data, rng):
+    held = vars(np)
+    held["count"] = held.get("count", 0) + 1
+    return noisy_or_record(data, rng, held["count"])
+
+
 def counts_in_an_attribute(data, rng):
     ENTRIES.count += 1
     return noisy_or_record(data, rng, ENTRIES.count)
@@ -464,6 +470,7 @@ def test_whether_something_is_nothing_or_of_a_class_may_be_asked():
         counts_in_a_partial,
         counts_in_what_it_imports,
         counts_in_a_library,
+        counts_in_the_names_of_a_library,
         counts_in_an_attribute,
         counts_in_a_polynomial,
         counts_in_a_default,

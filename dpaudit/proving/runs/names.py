@@ -42,7 +42,7 @@ _SURROUNDINGS = frozenset(
     )
 )
 _BUILTINS = frozenset(
-    "open input globals exec eval compile __import__ breakpoint hash setattr delattr".split()
+    "open input globals vars exec eval compile __import__ breakpoint hash setattr delattr".split()
 )
 _MODULES = frozenset(
     (
@@ -135,7 +135,7 @@ def _asked(code: CodeType, held: Mapping[str, Any]) -> Iterator[str]:
         if name.removeprefix("import ").partition(".")[0] in _MODULES and name not in held:
             yield name
         value = held.get(name, getattr(builtins, name, None))
-        if name in _BUILTINS and name not in held:
+        if name in _BUILTINS and (name not in held or _stands_for(value, name)):
             yield name
         elif isinstance(value, ModuleType):
             home = value.__name__.partition(".")[0]
@@ -192,6 +192,11 @@ def _loaded(code: CodeType) -> tuple[tuple[str, str], ...]:
             is_attribute = after is not None and after.opname in _ATTRIBUTE
             found.append((one.argval, after.argval if is_attribute and after else ""))
     return tuple(found)
+
+
+def _stands_for(value: Any, name: str) -> bool:
+    """Return whether a value is what code finds in place of a builtin while it is traced."""
+    return getattr(value, "__wrapped__", None) is getattr(builtins, name)
 
 
 def _is_harmless(module: str, attribute: str) -> bool:

@@ -131,6 +131,8 @@ def _is_caught_around(frame: FrameType) -> bool:
     """Return whether a library calls code that may go on after what it raises, or nobody hears."""
     if frame.f_code.co_name in ("<module>", "__del__"):
         return frame.f_code.co_name == "__del__"
+    if frame.f_code.co_filename == "<string>":  # that of a named tuple of a library, say
+        return False
     around = frame.f_back
     while around is not None and _is_of_others(around):
         if _catches(around.f_code) and around.f_code.co_name not in _HANDING_ON:
