@@ -249,6 +249,8 @@ COMMANDS = {
     "schema": ["schema"],
     "list": ["list"],
     "show": ["show", "huang2020-lemma5"],
+    "ledger": ["ledger", "huang2020"],
+    "ledger of reports": ["ledger", "huang2020", "--reports", "."],
     "account": ["account", "rel.toml", "--json"],
     "calibrate": ["calibrate", "rel.toml"],
     "verify": ["verify", "c.json"],
@@ -518,12 +520,18 @@ def test_a_certificate_of_counts_chooses_neither_place_nor_size(settings, refuse
 # Commands
 
 
-@row("`version`, `schema`", "`list`, `show`", "`account`, `calibrate`")
+@row(
+    "`version`, `schema`",
+    "`list`, `show`, `ledger`",
+    "`ledger --reports DIRECTORY`",
+    "`account`, `calibrate`",
+)
 @pytest.mark.parametrize(
     ("name", "opened"),
     [
         *(("version", set()), ("schema", set()), ("list", set()), ("show", set())),
         *(("account", {"rel.toml"}), ("calibrate", {"rel.toml"})),
+        *(("ledger", set()), ("ledger of reports", {"index.json"})),
     ],
 )
 def test_commands_that_only_look(ran, name, opened):

@@ -13,12 +13,19 @@ import typer
 from typer.cli import get_docs_for_click
 
 from dpaudit.cli.main import app
+from dpaudit.report.counts import Document
+from dpaudit.report.ledger_schema import LedgerDocument
 from dpaudit.report.schema import Report, json_schema
 from dpaudit.scan.finding import ScanResult
 from dpaudit.scan.published import PublishedScan
 
 NAMES = re.compile(r"^(?:`dpaudit[\w.]*`[, ]*)+$", re.MULTILINE)  # a line of nothing else
-SCHEMAS = {"report": Report, "scan": ScanResult, "published-scan": PublishedScan}
+SCHEMAS: dict[str, type[Document]] = {
+    "report": Report,
+    "scan": ScanResult,
+    "published-scan": PublishedScan,
+    "ledger": LedgerDocument,
+}
 
 
 def filled(page: str, text: str) -> str:

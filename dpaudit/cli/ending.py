@@ -213,7 +213,7 @@ def _said(error: BaseException) -> str:
 
 
 # What ends early is read no further, as of `dpaudit list | head`, and there is no verdict to lose.
-_LISTING = frozenset({"list", "show", "schema", "version", "store"})
+_LISTING = frozenset({"list", "show", "ledger", "schema", "version", "store"})
 _HELP = frozenset({"--help", "-h", "--version", "--list"})
 
 
