@@ -46,7 +46,8 @@ M-ADMM converges to the optimum from every start if all modes are inside the uni
 diverges from almost every start if one is outside. The spectral radius is therefore what the
 theorem, read with bounded penalties, says to be below 1 when the m_i are above 0.
 
-**What is known.** If all nodes share a penalty, the paper's proof is sound. For penalties of their
+**What is known.** If all nodes share a penalty, the paper's proof is sound up to (45), and
+`dpaudit.algorithms.consensus.statements.checks.convergence` completes it. For penalties of their
 own, regular graphs and M = 0: with ``z f`` for ``f+`` one gets ``(z L + (z - 1) S) f = -W^-1 p``
 and ``p = theta z/(z-1) L f``. The inner product with ``L f`` gives ``(a + b) z^2 - (a + 2b - c) z +
 b = 0``, where ``a = |L f|^2``, ``b = f* L S f >= 0`` as L and S commute, and ``0 < c = theta f* L

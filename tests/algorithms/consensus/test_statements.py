@@ -142,6 +142,36 @@ def test_an_exact_step_is_that_of_the_audited_code(state: TwoNodes) -> None:
     assert float(exact.after.distance) == pytest.approx(step.after[0], abs=1e-12)
 
 
+@pytest.mark.parametrize("state", [convergence.OWN, convergence.STRONG, rates.AGREEING])
+def test_one_number_for_the_duals_stands_for_all_of_y(state: TwoNodes) -> None:
+    """Equations (15) to (18) with matrices: the root of D - A, Y(t), Y*, Z and J as printed."""
+    theta, after = float(state.dual_step), state.after()
+    laplacian, signless = np.array([[1.0, -1.0], [-1.0, 1.0]]), np.ones((2, 2))
+    root, weights = laplacian / np.sqrt(2), np.diag([float(x) for x in state.penalties])
+    m, b = (np.array([float(x) for x in pair]) for pair in (state.curvatures, state.slopes))
+    f, later = (np.array([float(x) for x in one.models]) for one in (state, after))
+    best = np.full(2, float(state.optimum))
+    y, y_later, y_best = (
+        np.array([1.0, -1.0]) * float(p) / np.sqrt(2)
+        for p in (state.dual, after.dual, state.dual - state.dual_gap)
+    )
+    fifteen = m * later - b + root @ y_later + (weights - theta * np.eye(2)) @ laplacian @ later
+    assert fifteen + weights @ signless @ (later - f) == pytest.approx(np.zeros(2), abs=1e-12)
+    assert y_later == pytest.approx(y + theta * root @ later, abs=1e-12)
+    assert m * best - b + root @ y_best == pytest.approx(np.zeros(2), abs=1e-12)
+    metric = np.zeros((4, 4))
+    metric[:2, :2], metric[2:, 2:] = np.eye(2) / theta, weights @ signless
+    z, z_later, z_best = (
+        np.concatenate(pair) for pair in ((y, f), (y_later, later), (y_best, best))
+    )
+    exact = Step.of(state)
+    assert float(exact.inner) == pytest.approx((z_later - z_best) @ metric @ (z_later - z))
+    assert float(exact.moved) == pytest.approx((z_later - z) @ metric @ (z_later - z))
+    assert float(state.distance) == pytest.approx((z - z_best) @ metric @ (z - z_best))
+    held = (later - best) @ (weights - theta * np.eye(2)) @ laplacian @ (later - best)
+    assert float(exact.held) == pytest.approx(held)
+
+
 def test_the_exact_rate_is_that_of_the_audited_code() -> None:
     batch = as_batch(rates.AGREEING, mu=1.5)
     found = rate(batch, 1.0, proved=False)[0]

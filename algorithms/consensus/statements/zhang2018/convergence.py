@@ -50,6 +50,13 @@ ROWS = (
         evidence=Convention("defines the algorithm"),
     ),
     LedgerRow(
+        name="zhang2018-section31-name",
+        place="section 3.1, after eq. (11)",
+        statement="eta_i(t+1) is no longer a penalty parameter of any equality constraint of (2).",
+        standing="gloss",
+        evidence=Convention("explains why it is called a penalty all the same"),
+    ),
+    LedgerRow(
         name="zhang2018-section32-converges",
         place="section 3.2",
         statement=(

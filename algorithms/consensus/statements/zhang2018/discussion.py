@@ -106,7 +106,7 @@ ROWS = (
         place="section 6.1",
         statement=(
             "Because a larger eta_i(t) leads to a smaller update, it keeps f_i(t) from moving too "
-            "far away from the optimum."
+            "far away from the optimum, and so stabilises the algorithm (a smaller L_range(t))."
         ),
         standing="gloss",
         evidence=Consequence(
@@ -293,6 +293,17 @@ ROWS = (
         repair_check=repaired("remarks:growing_perturbation"),
         defence="The part with c_1 is small beside alpha in the experiments.",
         answer="Small, but it falls while 2 eta V e keeps its law: alpha may grow with eta.",
+    ),
+    LedgerRow(
+        name="zhang2018-section63-compensates",
+        place="section 6.3",
+        statement="The decreasing step size compensates for the increase in noise.",
+        standing="gloss",
+        evidence=Consequence(
+            "zhang2018-section61-resistant",
+            "it is derived from that resistance, of which only the repaired form is true",
+        ),
+        cause=causes.INSIDE.name,
     ),
     LedgerRow(
         name="zhang2018-section63-never-arises",
