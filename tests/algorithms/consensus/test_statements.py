@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from fractions import Fraction
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -37,6 +39,7 @@ COUNTEREXAMPLES = [
     row.evidence.check for row in PAPER.rows if isinstance(row.evidence, CounterexampleEvidence)
 ]
 F = Fraction
+gradient, update, largest = stacking.gradient, remarks.update, remarks._largest
 
 
 def numbers(kind: str) -> set[str]:
@@ -319,3 +322,80 @@ def test_the_logarithm_is_bounded_with_1_4_and_not_with_1_38() -> None:
     assert held.holds
     assert float(held.left) == pytest.approx(2 * np.log(2), abs=1e-3)
     assert float(held.left) > 2 * np.log(2) > 1.38
+
+
+# --- each proof with one sign or factor of it changed ---------------------------------------------
+
+_ROOT_ADDED = stacking.plus(stacking.plus(stacking._DIAGONAL, stacking._DIAGONAL), stacking._SQUARE)
+MUTATIONS: dict[str, tuple[ModuleType, str, Any, Callable[[], Any]]] = {
+    "(13) with D - A for D + A": (
+        stacking,
+        "SIGNLESS",
+        stacking.LAPLACIAN,
+        stacking.stacked_updates,
+    ),
+    "(14) with D + A for D - A": (
+        stacking,
+        "LAPLACIAN",
+        stacking.SIGNLESS,
+        stacking.stacked_updates,
+    ),
+    "squares of D - A with D + A": (
+        stacking,
+        "LAPLACIAN",
+        stacking.SIGNLESS,
+        stacking.laplacian_squares,
+    ),
+    "forms of one penalty with D - A for D + A": (
+        stacking,
+        "SIGNLESS",
+        stacking.LAPLACIAN,
+        stacking.shared_forms,
+    ),
+    "(15) with the sign of D - A": (stacking, "_SUM", _ROOT_ADDED, stacking.rooted_updates),
+    "(15) without theta": (stacking, "EXCESS", stacking.ETA, stacking.rooted_updates),
+    "(38) with a root that is not symmetric": (
+        stacking,
+        "_ROOT",
+        stacking.joined(stacking._ROOT, stacking._DIAGONAL),
+        stacking.monotone_step,
+    ),
+    "(12) with twice the penalty": (
+        stacking,
+        "gradient",
+        lambda *given: 2 * gradient(*given),
+        stacking.stationarity,
+    ),
+    "dual noise with two neighbours for three": (densities, "_DEGREE", 2, densities.dual_noise),
+    "(58) with two neighbours for three": (densities, "_DEGREE", 2, densities.noise_behind),
+    "Jacobian with a bend of another loss": (
+        densities,
+        "_bend",
+        densities._slope,
+        densities.jacobian,
+    ),
+    "-ln(1 - x) with 1.38": (densities, "_LOG", F(138, 100), densities.logarithm),
+    "the contraction with a larger sigma_min": (rates, "_NONZERO", F(40), rates.least_on_range),
+    "the smaller rate with (23)": (rates, "smaller_rate", rates.rate23, rates.falling_smaller_rate),
+    "(22) met with (23)": (rates, "smaller_rate", rates.rate23, rates.proved_rate),
+    "dual noise at the other penalty": (
+        remarks,
+        "update",
+        lambda eta, noise: update(eta, noise=1 / noise),
+        remarks.resistance_to_dual_noise,
+    ),
+    "uneven records on a star": (
+        remarks,
+        "_largest",
+        lambda sizes, _: largest(sizes, (3, 1, 1, 1)),
+        remarks.uneven_records,
+    ),
+}
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS)
+def test_a_changed_proof_fails(mutation: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module, name, value, check = MUTATIONS[mutation]
+    assert all(finding.holds for finding in check())
+    monkeypatch.setattr(module, name, value)
+    assert not all(finding.holds for finding in check())
