@@ -152,7 +152,7 @@ FAMILIES = {
     ),
     "huang2020-equation29": Family(
         trials=500,
-        true=(
+        proved=(
             given(**DERIVED),
             given(**DERIVED, **STEPS),
         ),
@@ -163,7 +163,7 @@ FAMILIES = {
     ),
     "huang2020-equation30": Family(
         trials=500,
-        true=(
+        proved=(
             given(**DERIVED),
             given(**DERIVED, **STEPS),
         ),
@@ -174,7 +174,7 @@ FAMILIES = {
     ),
     "huang2020-equation32": Family(
         trials=500,
-        true=(
+        proved=(
             given(),
             given(**STEPS),
         ),
@@ -185,7 +185,7 @@ FAMILIES = {
     ),
     "huang2020-equation33": Family(
         trials=500,
-        true=(
+        proved=(
             given(**DERIVED),
             given(**DERIVED, **STEPS),
         ),
@@ -193,7 +193,7 @@ FAMILIES = {
     ),
     "huang2020-equation34": Family(
         trials=500,
-        true=(
+        proved=(
             given(),
             given(**STEPS),
         ),
@@ -201,7 +201,7 @@ FAMILIES = {
     ),
     "huang2020-equation36": Family(
         trials=500,
-        true=(
+        proved=(
             given(**DERIVED),
             given(**DERIVED, **STEPS),
         ),

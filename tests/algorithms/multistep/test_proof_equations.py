@@ -16,6 +16,7 @@ from dpaudit.algorithms.multistep.claims.proof.equation33 import CLAIM as EQUATI
 from dpaudit.algorithms.multistep.claims.proof.equation34 import CLAIM as EQUATION_34
 from dpaudit.algorithms.multistep.claims.proof.equation36 import CLAIM as EQUATION_36
 from dpaudit.algorithms.multistep.claims.proof.iteration import EQUATIONS, Audited, draw
+from dpaudit.algorithms.multistep.statements.checks.iteration import Steps
 from dpaudit.algorithms.multistep.verify.proof import (
     equation29,
     equation30,
@@ -81,10 +82,25 @@ def test_what_is_false_is_refuted_and_the_certificate_is_verified(
 
 @pytest.mark.parametrize("seed", [0, *SLOW_SEEDS])
 @pytest.mark.parametrize(("number", "parameters"), both(TRUE), ids=str)
-def test_what_is_true_is_not_refuted(audited, number, parameters, seed):
+def test_what_is_true_is_proved(audited, number, parameters, seed):
     found = audited(CARDS[number][0], parameters=parameters, seed=seed)
-    assert found.result.verdict == "not refuted"
+    assert found.result.verdict == "proved"
+    assert found.result.proved.value == 0
     assert found.certificate is None
+
+
+@pytest.mark.parametrize(("number", "parameters"), both(FALSE), ids=str)
+def test_what_is_false_has_no_proof(number, parameters):
+    given = {"factor": 1.0, "version": "published"} | parameters
+    sizes = {name: given.pop(name, 1) for name in ("inner_steps", "neighbours", "dimension")}
+    assert Audited(number=number, **given, **sizes).proof is None
+
+
+def test_a_check_that_fails_is_no_proof(monkeypatch):
+    monkeypatch.setattr(Steps, "new_dual", Steps.dual)
+    assert sizes(2, 1, 1).proof is None
+    monkeypatch.undo()
+    assert sizes(2, 1, 1).proof == "pull_of_neighbours"
 
 
 @pytest.mark.parametrize(
@@ -103,7 +119,7 @@ def test_a_strict_inequality_is_refuted_by_equality_and_shows_both_sides(audited
     assert "0 is not below 0, the claimed left side less the right side" in found.reason
     assert numbers(found).sign == "below"
     stands = audited(CARDS[33][0], parameters={"inner_steps": 3, "version": "corrected"}).result
-    assert (stands.verdict, stands.claimed.strict) == ("not refuted", False)
+    assert (stands.verdict, stands.claimed.strict) == ("proved", False)
 
 
 @given(st.integers(1, 3), st.integers(1, 3), st.integers(1, 2), st.integers(0, 10**6))

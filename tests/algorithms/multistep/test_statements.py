@@ -10,7 +10,13 @@ import numpy as np
 import pytest
 
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
-from dpaudit.algorithms.multistep.statements.checks import appendix, privacy, rates, update
+from dpaudit.algorithms.multistep.statements.checks import (
+    appendix,
+    iteration,
+    privacy,
+    rates,
+    update,
+)
 from dpaudit.algorithms.multistep.statements.huang2020 import PAPER
 from dpaudit.algorithms.problems.graphs import complete
 from dpaudit.algorithms.problems.losses import LINEAR
@@ -89,7 +95,7 @@ def test_numbers_are_exact(check):
 
 
 # Negative controls: what a check rests on is changed, and it no longer finds what it did.
-STEPS, RHO = appendix.Steps, appendix.RHO
+STEPS, RHO = iteration.Steps, iteration.RHO
 CHANGES = {
     "dual does not move (32)": (STEPS, "new_dual", STEPS.dual, appendix.pull_of_neighbours),
     "dual does not move (34)": (STEPS, "new_dual", STEPS.dual, appendix.common_ground),
@@ -97,7 +103,7 @@ CHANGES = {
     "dual moves the other way": (
         *(STEPS, "new_dual"),
         lambda it, j: (
-            2 * it.dual(j) - (it.dual(j) - RHO / 2 * (it.sent - appendix.named("later0")))
+            2 * it.dual(j) - (it.dual(j) - RHO / 2 * (it.sent - iteration.named("later0")))
         ),
         appendix.dual_step,
     ),

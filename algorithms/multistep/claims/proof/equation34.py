@@ -40,7 +40,7 @@ CLAIM = Claim(
     assumptions={},
     prepare=prepare,
     parameters=Sizes,
-    scope="Tried with two inner steps, one neighbour and one feature; it has a proof.",
+    scope="The proof is for any number of steps, neighbours and features.",
     published={
         "more of everything": LARGER,
     },

@@ -37,7 +37,7 @@ with the norm of ``u_r xi``. The other equations, from the same algebra:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -47,7 +47,9 @@ import numpy as np
 from numpy.random import Generator
 
 from dpaudit._typing import Array
+from dpaudit.algorithms.multistep.statements.checks import appendix as checks
 from dpaudit.extension.claim import Statement
+from dpaudit.extension.ledger import Check
 from dpaudit.refutation import Attained, Evidence, Inequality, searched
 
 _LARGEST = 3  # of an entry
@@ -271,6 +273,19 @@ EQUATIONS = {
 }
 
 
+# By number and version, with a factor of 1.
+PROOFS: Mapping[tuple[int, str], Check] = {
+    (29, "corrected"): checks.noise_joins_repaired,
+    (30, "corrected"): checks.noise_as_gradient_repaired,
+    (32, "published"): checks.pull_of_neighbours,
+    (32, "corrected"): checks.pull_of_neighbours,
+    (33, "corrected"): checks.scatter_repaired,
+    (34, "published"): checks.common_ground,
+    (34, "corrected"): checks.common_ground,
+    (36, "corrected"): checks.gain_repaired,
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Audited:
     """One equation, in one version, with the sizes of what is tried."""
@@ -288,6 +303,16 @@ class Audited:
         return EQUATIONS[self.number]
 
     @property
+    def proof(self) -> str | None:
+        """The name of the check that proves this version, if there is one and it finds so."""
+        check = PROOFS.get((self.number, self.version)) if self.factor == 1 else None
+        if check is None:
+            return None
+        found = check()
+        findings = found if isinstance(found, tuple) else (found,)
+        return check.__name__ if all(finding.holds for finding in findings) else None
+
+    @property
     def strict(self) -> bool:
         """Whether it claims less, and not at most: (33) as it is printed."""
         return self.number == 33 and self.version == "published"
@@ -302,11 +327,9 @@ class Audited:
         return Fraction(left), Fraction(right)
 
     def compared(self, it: Iteration) -> tuple[float, float]:
-        """Return what is claimed to be at most what: of an equality, the difference and 0."""
+        """Return how far the sides are apart, or the left one above the right one; and 0."""
         left, right = self.values(it)
-        if self.equation.equality:
-            return float(abs(left - right)), 0.0
-        return float(left), float(right)
+        return float(abs(left - right) if self.equation.equality else left - right), 0.0
 
     def inequality(self, statement: Statement) -> Inequality[Iteration]:
         """Return the equation as an inequality of one iteration."""
