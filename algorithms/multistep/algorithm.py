@@ -20,8 +20,9 @@ One step solves eq. (13a) in closed form and adds noise (13b, 14):
     w = (-grad L_i(w~) + 2 gamma_i + rho sum_j (w~_i^{k-1} + w~_j^{k-1}) + eta w~)
         / (2 rho V_i + eta)
 
-Slips in the paper: eq. (12) has the sign of its linear term flipped; eq. (18) writes ``L`` for
-``grad L`` and drops an index of eta. The update above is what (13a) gives with both repaired.
+Misprints in the paper: eq. (11) and (12) have the sign of their linear term flipped, with which
+(13a) would ascend; eq. (18) writes ``L`` for ``grad L`` and has another index of eta below. The
+update above is what (13a) gives with both repaired; its ledger has the proof.
 
 Views (section 3.2): the inner view holds every noisy model of eq. (13b), also of the stochastic
 variant of Note 1, which draws a batch for the gradient in eq. (13a); the broadcast view holds the

@@ -7,8 +7,9 @@ the centre has a kink, each step to one side jumps over the target by about ``1 
 grows like ``sqrt(t)``; if the way back is less steep, the average stays on that side.
 
 Read is the rate as ``left side of (24) <= C (D c_2 + sum_i |N_i| (rho D^2 + beta^2 / rho)) / t``:
-what (24) has over t, and ``D c_2``. The constant C is not in the text; whatever it is, there is a
-t, as for one node the error times t grows like ``sqrt(t)`` (a test follows it up to t = 400).
+what (24) has over t, and ``D c_2``. The constant C is not in the text, and an audit takes one.
+That none will do is proved in `dpaudit.algorithms.multistep.statements.checks.rates.order`: of one
+fixed problem with D = c_2 = 1 the error times t is at least ``(sqrt(t) - 5) / 20`` for every t.
 """
 
 from __future__ import annotations
@@ -89,7 +90,8 @@ CLAIM = Claim(
     },
     prepare=prepare,
     parameters=Rate,
-    scope="It would stand with O(1 / sqrt(t)), or with a larger C up to some t.",
+    scope="It would stand with O(1 / sqrt(t)), or with a larger C up to some t; from t = "
+    "(20 C + 6)^2 on every C fails, of one problem.",
     published={
         "100 nodes": Variant(
             settings={"parameters": {"nodes": 100, "iterations": 100}},
