@@ -290,10 +290,46 @@ def lemma4(stated, instance):
     return holds, 1 + (rise - allowed + convex) / allowed
 
 
-def growth(stated, instance):
-    """Return the eigenvalue that the file states, if the steps have it, as a rate."""
+def growth(stated, instance, number):
+    """Return ``number`` of the run if its steps have the eigenvalue that the file states."""
     problem, named = Sharing(stated, instance), mp.mpf(stated["eigenvalue"])
     values = mp.eig(problem.map(), left=False, right=False)
     near = [one for one in values if abs(one - named) <= mp.mpf("1e-9") * abs(named)]
-    holds = problem.holds() and stated["iteration"] >= 2 and bool(near)
-    return holds, abs(named) * (1 - mp.mpf("1e-9")) / mp.mpf(stated["factor"])
+    holds = problem.holds() and stated["iteration"] >= 2 and bool(near) and abs(named) > 1
+    states = list(problem.step(stated["iteration"]))
+    for _ in range(stated["iteration"], stated["last"]):
+        states.append(problem.after(states[-1]))
+    return holds, number(problem, states) / mp.mpf(stated["factor"])
+
+
+def lemma5(stated, instance):
+    return growth(stated, instance, lambda p, s: p.lagrangian(s[-1]) / p.lagrangian(s[0]))
+
+
+def convergence(stated, instance):
+    def moved(before, after):
+        return mp.sqrt(square(after[1] - before[1]))
+
+    return growth(stated, instance, lambda _, s: moved(*s[-2:]) / moved(*s[:2]))
+
+
+def equation42(stated, instance):
+    def residual(p, state):
+        """Return the squares of the three slopes of the augmented Lagrangian."""
+        x, z, y = state
+        gap = sum_of([d * one for d, one in zip(p.d, x, strict=True)]) - z
+        slopes = [p.ridge * one + d.T * (y + p.rho * gap) for d, one in zip(p.d, x, strict=True)]
+        centre = p.c * (z - p.b) - y - p.rho * gap
+        return mp.fsum(map(square, slopes)) + square(centre) + square(gap)
+
+    def number(p, states):
+        count, tops = len(p.d) + 1, [one[-1] for one in p.grams]
+        k = count * (1 + 1 / p.rho**2)
+        first = max([(p.ridge + p.rho * s) ** 2 + k * p.rho**2 * s for s in tops])
+        first = max(first, k * (p.c + p.rho) ** 2)
+        moduli = mp.fsum(p.ridge + p.rho * one[0] for one in p.grams)
+        second = min(moduli / 2, (p.rho + p.c) / 2 - p.c**2 / p.rho)
+        least = min(residual(p, state) for state in states)
+        return len(states) * least * second / (first * p.lagrangian(states[0]))
+
+    return growth(stated, instance, number)

@@ -42,9 +42,9 @@ PUBLISHED = {
     "hu2019-lemma2": (oracles.lemma2, 1),
     "hu2019-lemma3": (oracles.lemma3, 1),
     "hu2019-lemma4": (oracles.lemma4, 4),
-    "hu2019-lemma5": (oracles.growth, 2),
-    "hu2019-convergence": (oracles.growth, 2),
-    "hu2019-equation42": (oracles.growth, 2),
+    "hu2019-lemma5": (oracles.lemma5, 2),
+    "hu2019-convergence": (oracles.convergence, 2),
+    "hu2019-equation42": (oracles.equation42, 2),
 }
 
 

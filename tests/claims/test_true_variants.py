@@ -60,6 +60,8 @@ LARGE = {"least_sensitivity": 1.0, "most_sensitivity": 100.0}
 BLIND = FEW | {"runs": 60}  # so many runs tell half from hardly any
 OPEN = {"noise": False, "iterations": 2}
 
+SIX = {"parties": 6, "features": 2, "samples": 4, "loss_weight": 2.0}
+
 FAMILIES = {
     "hu2019-lemma1": Family(
         trials=8_000,
@@ -83,18 +85,18 @@ FAMILIES = {
     ),
     "hu2019-lemma5": Family(
         trials=400,
-        true=(given(**SMALL, loss_weight=1.5), given(parties=2), given(factor=1.9)),
-        false=(given(), given(parties=2, factor=0.9), given(factor=1.8)),
+        true=(given(**SMALL, loss_weight=1.5), given(parties=2), given(factor=1e25)),
+        false=(given(), given(**SIX), given(factor=2.0)),
     ),
     "hu2019-convergence": Family(
         trials=400,
-        true=(given(**SMALL, loss_weight=1.5), given(parties=2), given(factor=1.9)),
-        false=(given(), given(parties=2, factor=0.9), given(factor=1.8)),
+        true=(given(**SMALL, loss_weight=1.5), given(parties=2), given(factor=1e25)),
+        false=(given(), given(**SIX), given(factor=2.0)),
     ),
     "hu2019-equation42": Family(
         trials=400,
-        true=(given(**SMALL, loss_weight=1.5), given(parties=2), given(factor=1.9)),
-        false=(given(), given(parties=2, factor=0.9), given(factor=1.8)),
+        true=(given(**SMALL, loss_weight=1.5), given(parties=2), given(factor=1e25)),
+        false=(given(), given(**SIX), given(factor=2.0)),
     ),
     "hu2020-assumption1": Family(
         quick=1,

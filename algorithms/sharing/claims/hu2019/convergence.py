@@ -10,7 +10,7 @@ from dpaudit.algorithms.sharing.claims.hu2019.lemma5 import (
     REACHED,
     SCOPE,
     RunParameters,
-    growth_case,
+    run_case,
 )
 from dpaudit.extension.claim import Claim
 
@@ -30,7 +30,7 @@ def prepare(settings: Settings, parameters: RunParameters) -> SearchCase:
     >>> case.attain(400, np.random.default_rng(0)).ratio > 1.8
     True
     """
-    from dpaudit.algorithms.sharing.claims.hu2019.growth import step_words
+    from dpaudit.algorithms.sharing.claims.hu2019.horizon import STEP
 
     because = (
         "The proof needs Lemmas 4 and 5; with parallel updates of three or more parties steps can "
@@ -42,7 +42,7 @@ def prepare(settings: Settings, parameters: RunParameters) -> SearchCase:
         "Parts 2 and 3 of the theorem, on limit points, need Part 1; its number and statement are "
         "missing from the text (Theorem ??).",
     )
-    return growth_case(CLAIM, settings, parameters, step_words, because, notes)
+    return run_case(CLAIM, settings, parameters, STEP, because, notes)
 
 
 CLAIM = Claim(

@@ -2,11 +2,17 @@ r"""hu2019, Lemma 2: the dual variable is the slope of the loss, and moves at mo
 
     grad l(z^{t+1}) = y^{t+1},        ||y^{t+1} - y^t||^2 <= L^2 ||z^{t+1} - z^t||^2
 
-The first part is the optimality of z in (7) with (8) put in, and holds after every iteration. The
-second takes the first at t as well: it holds once a first iteration has made ``y^t`` the slope at
-``z^t``. It need not hold in the first iteration: from the paper's own start x = y = z = 0 every
-x_m stays 0, so (8) gives ``y^1 - y^0 = -rho (z^1 - z^0)``, and ``rho > L`` under Assumption 1.2c
-for a convex loss.
+Proof. ``z^{t+1}`` minimises (7), which is differentiable, over R^N: its slope is zero there,
+``grad l(z^{t+1}) - y^t + rho (z^{t+1} - S) = 0`` with ``S = sum_m D_m x_m^{t+1}``. So
+``grad l(z^{t+1}) = y^t + rho (S - z^{t+1})``, which is ``y^{t+1}`` by (8): the first part, after
+every iteration. For t >= 1 an iteration made ``y^t`` too, so that ``y^t = grad l(z^t)`` and
+``y^{t+1} - y^t = grad l(z^{t+1}) - grad l(z^t)``, which is at most ``L ||z^{t+1} - z^t||`` long by
+Assumption 1.1: the second part, from t = 1 on. That the two expressions for ``y^{t+1}`` are one is
+checked exactly by `dpaudit.algorithms.sharing.statements.hu2019.checks.lemmas.slope_is_dual`.
+
+The first iteration is different: ``y^0`` is the start's, and no iteration made it a slope. From the
+paper's own start x = y = z = 0 every x_m stays 0, so (8) gives ``y^1 - y^0 = -rho (z^1 - z^0)``,
+and ``rho > L`` under Assumption 1.2c for a convex loss.
 """
 
 from __future__ import annotations
@@ -31,6 +37,7 @@ from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
 from dpaudit.extension.claim import Statement
 from dpaudit.refutation import Inequality
 
+PROOF = "the slope of (7) is zero at z^{t+1}, and the slope of l moves at most L times as far as z"
 SOLVED = 1e-11  # of the slope of (7) at its computed minimiser, beside rounding
 
 
@@ -102,14 +109,23 @@ def _norm(rows: Array) -> Array:
 
 
 def lemma2(claim: Statement, measure: Measure, factor: float) -> Inequality[Instance]:
-    """Return the part of Lemma 2 that ``measure`` compares, `identity` or `dual_step`."""
+    """Return the part of Lemma 2 that ``measure`` compares, `identity` or `dual_step`.
+
+    Both sides of the second are divided by ``L^2 ||dz||^2``, so that one bound is that of all
+    instances.
+    """
     own = measure is identity
+
+    def divided(instance: Instance) -> tuple[float, float]:
+        moved, bound = sides_at(measure, instance)
+        return (factor * moved / bound if bound > 0 else 0.0), factor
+
     return Inequality(
         name=claim.name,
         source=claim.source,
-        sides=partial(sides_at, measure),
+        sides=partial(sides_at, measure) if own else divided,
         conditions=conditions_at,
-        scale=partial(scale_at, measure),
+        scale=partial(scale_at, measure) if own else None,
         words=partial(_words, None if own else factor),
         because=_because,
         evidence=None if own else lambda one: one.evidence(_quantities(factor, one), factor=factor),

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pydantic import Field
+
 from dpaudit.algorithms.sharing.claims.hu2019.lemma2 import PAPER
 from dpaudit.algorithms.sharing.claims.hu2019.lemma5 import (
     PUBLISHED,
     REACHED,
     SCOPE,
     RunParameters,
-    growth_case,
+    run_case,
 )
 from dpaudit.extension.claim import Claim
 
@@ -24,18 +26,24 @@ if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
 
 
-def prepare(settings: Settings, parameters: RunParameters) -> SearchCase:
+class LongRunParameters(RunParameters):
+    """Public parameters of the problems, which are quadratic, and the budget."""
+
+    last: int = Field(200, ge=40, le=400, description="T, the last iteration of the run")
+
+
+def prepare(settings: Settings, parameters: LongRunParameters) -> SearchCase:
     """Return the audit: a search for quadratic problems whose iterations grow.
 
     Examples
     --------
     >>> import numpy as np
     >>> from dpaudit.extension.settings import Settings
-    >>> case = prepare(Settings(), RunParameters())
+    >>> case = prepare(Settings(), LongRunParameters())
     >>> case.attain(400, np.random.default_rng(0)).ratio > 1.8
     True
     """
-    from dpaudit.algorithms.sharing.claims.hu2019.growth import stationarity_words
+    from dpaudit.algorithms.sharing.claims.hu2019.horizon import RESIDUAL
 
     because = (
         "(40) rests on Lemma 4; with parallel updates of three or more parties V^t can grow in "
@@ -45,7 +53,7 @@ def prepare(settings: Settings, parameters: RunParameters) -> SearchCase:
         "Where (M - 1) rho is below 2 it is true, with C_2 = min_m (gamma_m - (M - 1) rho "
         "sigma_max) / 2 or gamma/2 - L^2/rho in place of the C_2 that is printed.",
     )
-    return growth_case(CLAIM, settings, parameters, stationarity_words, because, notes)
+    return run_case(CLAIM, settings, parameters, RESIDUAL, because, notes)
 
 
 CLAIM = Claim(
@@ -61,7 +69,7 @@ CLAIM = Claim(
     relation="none",
     assumptions=REACHED,
     prepare=prepare,
-    parameters=RunParameters,
+    parameters=LongRunParameters,
     scope=SCOPE,
     published=PUBLISHED,
 )

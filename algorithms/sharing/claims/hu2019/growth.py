@@ -39,31 +39,18 @@ as the slope of l is L-Lipschitz; put ``y = grad l(z)`` into (5).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-
 import numpy as np
 
 from dpaudit._typing import Array
 from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
-    Instance,
     Measure,
     Point,
     Problems,
     Sides,
-    conditions_at,
-    iterate,
-    scale_at,
-    sides_at,
     slopes,
-    starting_point,
 )
-from dpaudit.algorithms.sharing.claims.hu2019.lagrangian import lagrangian
-from dpaudit.extension.claim import Statement
-from dpaudit.refutation import Evidence, Inequality
 
 _EXCITED = 1e-6  # part of a step of z that a mode has to have, to count
-_SHOWN = (10, 20, 40)  # iterations whose Lagrangian is told
 
 
 def linear_map(problems: Problems) -> Array:
@@ -121,11 +108,12 @@ def modes(problems: Problems, before: Point, after: Point) -> Array:
 
 
 def growth(factor: float = 1.0) -> Measure:
-    """Return the measure of Lemma 5: by what steps of z grow in an iteration, and ``factor``.
+    """Return the measure that a search climbs: by what steps of z grow, and ``factor``.
 
     Examples
     --------
-    >>> from dpaudit.algorithms.sharing.claims.hu2019.iterations import Setting
+    >>> from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
+    ...     Setting, iterate, starting_point)
     >>> setting = Setting(
     ...     parties=3, features=1, samples=1, regulariser_weight=0.0, loss_weight=9.0)
     >>> problems = Problems(setting=setting, designs=np.ones((1, 3, 1, 1)), labels=np.ones((1, 1)))
@@ -140,31 +128,6 @@ def growth(factor: float = 1.0) -> Measure:
         return Sides(value=np.abs(modes(problems, before, after)), bound=bound, scale=bound)
 
     return measure
-
-
-def steady(
-    claim: Statement, factor: float, words: Callable[[Instance], str], because: str
-) -> Inequality[Instance]:
-    """Return what convergence implies as an inequality: steps of z do not grow.
-
-    ``words`` says what an instance does, and ``because`` why the claim fails.
-    """
-    measure = growth(factor)
-
-    def evidence(instance: Instance) -> Evidence:
-        mode = float(modes(*instance.step())[0])
-        return instance.evidence({"growth": abs(mode)}, factor=factor, eigenvalue=mode)
-
-    return Inequality(
-        name=claim.name,
-        source=claim.source,
-        sides=partial(sides_at, measure),
-        conditions=partial(conditions_at, reached=True),
-        scale=partial(scale_at, measure),
-        words=lambda one: f"{one.words()}; {words(one)}",
-        because=lambda _: because if factor == 1 else None,
-        evidence=evidence,
-    )
 
 
 def stationarity(problems: Problems, point: Point) -> Array:
@@ -186,33 +149,3 @@ def stationarity(problems: Problems, point: Point) -> Array:
     centre = slopes(problems, point.prediction) - pull
     squares = (models**2).sum(axis=(1, 2)) + (centre**2).sum(axis=1)
     return np.asarray(squares + (point.gap**2).sum(axis=1))
-
-
-def lagrangian_words(instance: Instance) -> str:
-    """Return by what steps of z grow, and where the Lagrangian gets to."""
-    return _words(instance, "the augmented Lagrangian", lambda *at: lagrangian(*at)[0])
-
-
-def step_words(instance: Instance) -> str:
-    """Return by what steps of z grow, and how far the parties' sum stays from z."""
-    return _words(
-        instance, "||sum_m D_m x_m - z||", lambda _, point: np.linalg.norm(point.gap, axis=1)
-    )
-
-
-def stationarity_words(instance: Instance) -> str:
-    """Return by what steps of z grow, and where V^t gets to."""
-    return _words(instance, "V^t", stationarity)
-
-
-def _words(instance: Instance, name: str, number: Callable[[Problems, Point], Array]) -> str:
-    mode = float(modes(*instance.step())[0])
-    start = (instance.models, instance.prediction, instance.dual)
-    problems = instance.problem
-    first = starting_point(problems, *(array[None] for array in start))
-    points = iterate(problems, first, max(_SHOWN))
-    values = ", ".join(f"{float(number(problems, points[t])[0]):.4g}" for t in _SHOWN)
-    return (
-        f"steps of z are multiplied by {mode:.4g} in every iteration, and {name} is {values} after "
-        f"{', '.join(map(str, _SHOWN))} iterations"
-    )

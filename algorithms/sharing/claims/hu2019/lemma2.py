@@ -81,6 +81,8 @@ def prepare(settings: Settings, parameters: Lemma2Parameters) -> SearchCase:
     >>> attained = case.attain(200, np.random.default_rng(0))
     >>> 0.9 < attained.ratio <= 1 + 1e-9
     True
+    >>> case.proved[0] <= case.bound
+    True
     """
     from functools import partial
 
@@ -91,6 +93,8 @@ def prepare(settings: Settings, parameters: Lemma2Parameters) -> SearchCase:
     refuse_data(settings)
     factor, own = parameters.factor, parameters.part == "identity"
     measure = lemma.identity if own else partial(lemma.dual_step, factor=factor)
+    # Of the second part the proof needs an iteration that made y^t.
+    is_proved = own or parameters.earliest > 1
     return search_case(
         lemma.lemma2(CLAIM, measure, factor),
         measure,
@@ -100,14 +104,17 @@ def prepare(settings: Settings, parameters: Lemma2Parameters) -> SearchCase:
         short=partial(lemma.step_words, factor),
         parameters=parameters.model_dump(mode="json"),
         budget=parameters.budget,
-        quantity="norm of grad l(z) - y" if own else "squared step of the dual variable",
+        quantity="norm of grad l(z) - y" if own else "||dy||^2 over L^2 ||dz||^2",
+        bound=0.0 if own else factor,
+        proved=(0.0 if own else 1.0, lemma.PROOF) if is_proved else None,
+        is_ratio=not own,
         notes=(_LATER if parameters.earliest > 1 else _FIRST,),
     )
 
 
 _LATER = (
-    "The second part needs y to be a slope already, so it is audited from the second iteration on; "
-    "the variant first-iteration shows that it fails in the first."
+    "The second part needs y to be a slope already, so it is proved and audited from the second "
+    "iteration on; the variant first-iteration shows that it fails in the first."
 )
 _FIRST = "In the first iteration y is the start's, which need not be the slope at the start's z."
 
@@ -135,11 +142,11 @@ CLAIM = Claim(
     assumptions=ASSUMPTION_1,
     prepare=prepare,
     parameters=Lemma2Parameters,
-    scope="Tried from the second iteration on, where y and z come from an update before.",
+    scope="Proved from the second iteration on (t = 1), where y and z come from an update before.",
     published={
         "identity": Variant(
             settings={"parameters": {"part": "identity"}},
-            scope="Tried in every iteration; what is left of the equation is rounding.",
+            scope="Proved of every iteration; what is measured of the equation is rounding.",
             printed=True,
         ),
         "first-iteration": Variant(

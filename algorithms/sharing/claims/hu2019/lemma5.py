@@ -10,25 +10,21 @@ from dpaudit.algorithms.sharing.claims.hu2019.lemma2 import ASSUMPTION_1, PAPER,
 from dpaudit.extension.claim import Claim, Variant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dpaudit.algorithms.sharing.claims.hu2019.iterations import Instance
+    from dpaudit.algorithms.sharing.claims.hu2019.horizon import Horizon
     from dpaudit.extension.case import SearchCase
     from dpaudit.extension.settings import Settings
 
 
 class RunParameters(ProblemParameters):
-    """Public parameters of the problems, which are quadratic, and the budget.
-
-    A factor above 1 allows steps to grow by so much in every iteration.
-    """
+    """Public parameters of the problems, which are quadratic, and the budget."""
 
     parties: int = Field(3, ge=1, le=20, description="M")
     features: int = Field(1, ge=1, le=20, description="d_m, of every party")
     samples: int = Field(2, ge=1, le=20, description="N")
     penalty: float = Field(10.0, gt=0, description="rho")
     loss_weight: float = Field(9.0, gt=0, description="c of the loss c ||z - b||^2 / 2")
-    iterations: int = Field(2, ge=2, le=50, description="the iteration whose step is followed")
+    iterations: int = Field(2, ge=2, le=40, description="the iteration whose step is followed")
+    last: int = Field(40, ge=40, le=400, description="T, the last iteration of the run")
     start: Literal["any", "zero"] = Field("zero", description="x, y and z before iteration 1")
     budget: int = Field(2_000, ge=100, description="evaluated problems, unless --trials is given")
 
@@ -44,7 +40,7 @@ def prepare(settings: Settings, parameters: RunParameters) -> SearchCase:
     >>> case.attain(400, np.random.default_rng(0)).ratio > 1.8
     True
     """
-    from dpaudit.algorithms.sharing.claims.hu2019.growth import lagrangian_words
+    from dpaudit.algorithms.sharing.claims.hu2019.horizon import LAGRANGIAN
 
     because = (
         "The proof has from Lemma 4 that the augmented Lagrangian decreases; with parallel updates "
@@ -54,37 +50,40 @@ def prepare(settings: Settings, parameters: RunParameters) -> SearchCase:
         "That the Lagrangian is bounded below is true, by (20): what fails is the limit.",
         "Where (M - 1) rho is at most 2 the lemma is true: there Lemma 4 is.",
     )
-    return growth_case(CLAIM, settings, parameters, lagrangian_words, because, notes)
+    return run_case(CLAIM, settings, parameters, LAGRANGIAN, because, notes)
 
 
-def growth_case(
+def run_case(
     claim: Claim,
     settings: Settings,
     parameters: RunParameters,
-    words: Callable[[Instance], str],
+    horizon: Horizon,
     because: str,
     notes: tuple[str, ...],
 ) -> SearchCase:
-    """Return the audit of a claim that fails where steps grow.
+    """Return the audit of a claim about whole runs, by problems whose steps grow.
 
-    ``words`` says what an instance does, ``because`` why the claim fails.
+    ``horizon`` is the number of a run that the claim is about, ``because`` says why it fails.
     """
+    from functools import partial
+
     from dpaudit.algorithms.problems.records import refuse_data
-    from dpaudit.algorithms.sharing.claims.hu2019.growth import growth, steady
+    from dpaudit.algorithms.sharing.claims.hu2019.growth import growth
+    from dpaudit.algorithms.sharing.claims.hu2019.horizon import run_words, settled
     from dpaudit.algorithms.sharing.claims.hu2019.search import search_case
 
     refuse_data(settings)
     setting = parameters.setting(parameters.parties, parameters.penalty, "squared")
     return search_case(
-        steady(claim, parameters.factor, words, because),
-        growth(parameters.factor),
+        settled(claim, horizon, parameters.last, parameters.factor, because),
+        growth(),
         (setting,),
         parameters.window(parameters.iterations, parameters.start),
         seed=settings.seed,
-        short=words,
+        short=partial(run_words, horizon),
         parameters=parameters.model_dump(mode="json"),
         budget=parameters.budget,
-        quantity="growth of the steps of z in an iteration",
+        quantity=horizon.quantity,
         notes=notes,
         reached=True,
     )

@@ -179,6 +179,9 @@ def search_case(
     quantity: str,
     notes: tuple[str, ...],
     reached: bool = False,
+    bound: float = 1.0,
+    proved: tuple[float, str] | None = None,
+    is_ratio: bool = False,
 ) -> SearchCase:
     """Return the audit of a lemma over settings that share the budget.
 
@@ -194,6 +197,8 @@ def search_case(
         Of the report.
     reached
         Whether the lemma is about states that an iteration has reached.
+    bound, proved, is_ratio
+        As of a case; by default the bound differs from instance to instance.
     """
 
     def least(instance: Instance) -> str | None:
@@ -207,7 +212,7 @@ def search_case(
     outcomes = _CHECKED | (_REACHED if reached else {}) | _BY_FORM
     start = "any start" if window.any_start else "x = y = z = 0, the paper's start"
     return SearchCase(
-        bound=1.0,  # differs from instance to instance
+        bound=bound,
         attain=attain,
         view=f"iterations {window.earliest} to {window.latest}, from {start}",
         data="problems that meet Assumption 1, drawn and improved by the search",
@@ -221,6 +226,8 @@ def search_case(
             AssumptionOutcome(name=name, holds=True, evidence=text)
             for name, text in outcomes.items()
         ),
+        proved=proved,
+        is_ratio=is_ratio,
         notes=notes,
     )
 

@@ -1,17 +1,22 @@
 r"""Re-checks from the certificate alone that iterations of hu2019 do not settle.
 
 Steps of z grow (`dpaudit.algorithms.sharing.verify.hu2019.growth`), so that they do not tend to 0,
-and neither does ``sum_m D_m x_m - z``, which is ``L / rho`` times the last of them.
+and neither does ``sum_m D_m x_m - z``, which is ``L / rho`` times the last of them. The number is
+how long the last step of the run is over its first one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dpaudit.algorithms.sharing.verify.hu2019.growth import grown
+from dpaudit.algorithms.sharing.verify.hu2019.iterations import Problem, State, square
 from dpaudit.verification import Document, Outcome
+from dpaudit.verification.reals import Real, sqrt
 
 
 def recompute(document: Document) -> Outcome:
-    """Return every assumption, and by how much steps of z grow in an iteration.
+    """Return every assumption, by how much steps of z grow, and the last of them.
 
     Raises
     ------
@@ -19,4 +24,14 @@ def recompute(document: Document) -> Outcome:
         A parameter is outside its domain, an array does not have the shape they say, or the stated
         number is no eigenvalue that the step has.
     """
-    return grown(document, "they do not tend to 0")
+    return grown(
+        document, "last step of z over the first", _last_over_first, "they do not tend to 0"
+    )
+
+
+def _last_over_first(_: Problem, states: Sequence[State]) -> Real:
+    first, last = (
+        sqrt(square(after.prediction - before.prediction))
+        for before, after in (states[:2], states[-2:])
+    )
+    return last / first

@@ -1,4 +1,4 @@
-r"""Re-checks from a certificate alone that a run of hu2019 without noise grows for ever.
+r"""Re-checks from a certificate alone that a run of hu2019 grows for ever, and a number of it.
 
 For the squared loss a step ``e`` of ``(x_1, ..., x_M, z)`` is followed by ``A e``. Checked is
 
@@ -6,14 +6,19 @@ For the squared loss a step ``e`` of ``(x_1, ..., x_M, z)`` is followed by ``A e
 2. an entry of ``adj(mu I - A) e`` that belongs to z is not 0 at any number that near: it is, up to
    its sign, the determinant of ``mu I - A`` bordered by e and the unit vector of the entry.
 
-So a generating function of the steps of z has a pole at 1/mu, and they grow like ``|mu|^t``.
+So a generating function of the steps of z has a pole at 1/mu, and they grow like ``|mu|^t``: where
+``|mu|`` is above 1 what the claims say of a run for ever is false. The number is one that a claim
+is about, of the states after iterations ``iteration - 1`` to ``last``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from dpaudit.algorithms.sharing.verify.hu2019.iterations import (
     Problem,
     State,
+    advanced,
     audited_step,
     problem_of,
 )
@@ -21,17 +26,23 @@ from dpaudit.errors import Shown
 from dpaudit.verification import Document, Outcome
 from dpaudit.verification.reals import Matrix, Real, identity, smallest
 
+GROWING = "growing steps"
 _NEAR = 1e-9  # relative, of the eigenvalue and the number that is stated
 _MOST = 60  # entries of a step
+_LONGEST = 400  # iterations
+
+Measure = Callable[[Problem, Sequence[State]], Real]
 
 
-def grown(document: Document, conclusion: str) -> Outcome:
-    """Return every assumption, and by how much steps grow.
+def grown(document: Document, quantity: str, measure: Measure, conclusion: str) -> Outcome:
+    """Return every assumption, by how much steps grow, and a number of the run.
 
     Parameters
     ----------
     document
         The certificate, of a problem with the squared loss.
+    quantity, measure
+        What the number is, and the number: the claim is that it is at most 1.
     conclusion
         What follows from a growth above 1, to end the summary's sentence.
 
@@ -51,7 +62,7 @@ def grown(document: Document, conclusion: str) -> Outcome:
     ...     parameters={
     ...         "parties": 1, "features": 1, "samples": 1, "penalty": 3.0, "factor": 0.5,
     ...         "regulariser_weight": 0.0, "loss": "squared", "loss_weight": 1.0, "iteration": 2,
-    ...         "eigenvalue": 0.75,
+    ...         "eigenvalue": 0.75, "last": 3,
     ...     },
     ...     quantities={},
     ...     assumptions={},
@@ -60,8 +71,11 @@ def grown(document: Document, conclusion: str) -> Outcome:
     ...         "dual": zero,
     ...     },
     ... )
-    >>> round(float(grown(document, "they grow").quantities["growth"]), 6)
-    0.75
+    >>> def count(_, states):
+    ...     return Real(len(states))
+    >>> found = grown(document, "states", count, "they grow")
+    >>> round(float(found.quantities["growth"]), 6), float(found.quantities["ratio"])
+    (0.75, 6.0)
     """
     document.require_kind("property")
     document.choice("loss", "squared")
@@ -71,18 +85,30 @@ def grown(document: Document, conclusion: str) -> Outcome:
     problem, factor = problem_of(document), document.positive("factor")
     low, high = _enclosure(document)
     before, after = audited_step(document, problem)
-    taken, step = linear_map(problem), _step(before, after)
-    _require_eigenvalue(document, taken, low, high)
-    _require_part(document, taken, step, Real(low.ball.union(high.ball)))
+    moves, step = linear_map(problem), _step(before, after)
+    _require_eigenvalue(document, moves, low, high)
+    _require_part(document, moves, step, Real(low.ball.union(high.ball)))
     rate = smallest((abs(low), abs(high)))
+    value = measure(problem, _run(document, problem, (before, after)))
     return Outcome(
         assumptions=problem.assumptions()
-        | {"reached by an iteration": (2, document.count("iteration"))},
-        quantities={"growth": rate, "ratio": rate / factor},
-        summary=f"steps of z are multiplied by {float(low):.6g} in every iteration"
-        f"{': ' + conclusion if rate > 1 else ''}",
-        reservations=() if factor == 1 else (f"a growth of {float(factor):g} allowed",),
+        | {"reached by an iteration": (2, document.count("iteration")), GROWING: (1, rate)},
+        quantities={quantity: value, "growth": rate, "ratio": value / factor},
+        summary=f"steps of z are multiplied by {float(low):.6g} in every iteration, and the "
+        f"{quantity} is {float(value):.6g}{': ' + conclusion if rate > 1 else ''}",
+        reservations=() if factor == 1 else (f"{float(factor):g} times what is claimed allowed",),
     )
+
+
+def _run(document: Document, problem: Problem, step: tuple[State, State]) -> list[State]:
+    """Return the states from the one before the audited iteration to the last one."""
+    first, last = document.count("iteration"), document.count("last")
+    if not first <= last <= _LONGEST:
+        raise document.refused("parameters.last", last, f"from iteration {first} to {_LONGEST}")
+    states = list(step)
+    for _ in range(first, last):
+        states.append(advanced(problem, states[-1]))
+    return states
 
 
 def _enclosure(document: Document) -> tuple[Real, Real]:
@@ -121,19 +147,19 @@ def _step(before: State, after: State) -> list[Real]:
     return [entry for new, old in pairs for entry in (new - old).entries()]
 
 
-def _require_eigenvalue(document: Document, taken: Matrix, low: Real, high: Real) -> None:
+def _require_eigenvalue(document: Document, moves: Matrix, low: Real, high: Real) -> None:
     def side(mu: Real) -> bool:
-        return (mu * identity(taken.rows) - taken).det() > 0
+        return (mu * identity(moves.rows) - moves).det() > 0
 
     if side(low) == side(high):
         stated = document.number("parameters", "eigenvalue")
         raise document.refused("parameters.eigenvalue", stated, "an eigenvalue of the iterations")
 
 
-def _require_part(document: Document, taken: Matrix, step: list[Real], mu: Real) -> None:
+def _require_part(document: Document, moves: Matrix, step: list[Real], mu: Real) -> None:
     """Refuse a step of which no entry of z has the eigenvalue."""
-    size, n = taken.rows, document.count("samples")
-    shifted = mu * identity(size) - taken
+    size, n = moves.rows, document.count("samples")
+    shifted = mu * identity(size) - moves
     for place in range(size - n, size):
         unit = [Real(int(j == place)) for j in range(size)]
         bordered = [[*shifted.row(i), step[i]] for i in range(size)] + [[*unit, Real(0)]]

@@ -1,17 +1,22 @@
 r"""Re-checks from the certificate alone that the augmented Lagrangian of hu2019 has no limit.
 
 Steps of z grow (`dpaudit.algorithms.sharing.verify.hu2019.growth`), and the Lagrangian is at least
-a constant plus ``(rho - L) L^2 / (2 rho^2)`` times the square of the last of them.
+a constant plus ``(rho - L) L^2 / (2 rho^2)`` times the square of the last of them. The number is
+the last Lagrangian of the run over its first one, which (5) gives.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dpaudit.algorithms.sharing.verify.hu2019.growth import grown
+from dpaudit.algorithms.sharing.verify.hu2019.iterations import Problem, State, lagrangian
 from dpaudit.verification import Document, Outcome
+from dpaudit.verification.reals import Real
 
 
 def recompute(document: Document) -> Outcome:
-    """Return every assumption, and by how much steps of z grow in an iteration.
+    """Return every assumption, by how much steps of z grow, and the last Lagrangian.
 
     Raises
     ------
@@ -19,4 +24,13 @@ def recompute(document: Document) -> Outcome:
         A parameter is outside its domain, an array does not have the shape they say, or the stated
         number is no eigenvalue that the step has.
     """
-    return grown(document, "the augmented Lagrangian has no limit")
+    return grown(
+        document,
+        "last augmented Lagrangian over the first",
+        _last_over_first,
+        "the augmented Lagrangian has no limit",
+    )
+
+
+def _last_over_first(problem: Problem, states: Sequence[State]) -> Real:
+    return lagrangian(problem, states[-1]) / lagrangian(problem, states[0])

@@ -12,7 +12,18 @@ from numpy.random import default_rng
 
 from dpaudit.algorithms.sharing.claims.hu2019 import convergence, equation42
 from dpaudit.algorithms.sharing.claims.hu2019.growth import linear_map, modes, stationarity
+from dpaudit.algorithms.sharing.claims.hu2019.horizon import (
+    LAGRANGIAN,
+    RESIDUAL,
+    STEP,
+    constant,
+    last_lagrangian,
+    last_step,
+    least_residual,
+    settled,
+)
 from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
+    Instance,
     Problems,
     Setting,
     iterate,
@@ -20,6 +31,12 @@ from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
 )
 from dpaudit.algorithms.sharing.claims.hu2019.lagrangian import lagrangian
 from dpaudit.algorithms.sharing.claims.hu2019.lemma5 import CLAIM
+from dpaudit.algorithms.sharing.statements.hu2019.checks import exact_runs
+from dpaudit.algorithms.sharing.statements.hu2019.checks.instances import equal_columns
+from dpaudit.algorithms.sharing.statements.hu2019.checks.rate import (
+    first_constant,
+    second_constant,
+)
 from dpaudit.algorithms.sharing.verify.hu2019 import convergence as settling
 from dpaudit.algorithms.sharing.verify.hu2019 import equation42 as rate
 from dpaudit.algorithms.sharing.verify.hu2019.lemma5 import recompute
@@ -50,7 +67,7 @@ def test_the_search_breaks_it_and_the_certificate_is_verified(audited, plain, ju
     assert found.result.measured.lower > 1.4
     verdict = judged(plain(found.certificate), recompute)
     assert verdict.failures == ()
-    assert verdict.ratio == pytest.approx(found.result.measured.lower, rel=1e-8)
+    assert verdict.ratio == pytest.approx(found.result.measured.lower, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -64,6 +81,7 @@ def test_what_rests_on_it_falls_too(audited, plain, judged, card, verifier, seed
     assert found.result.verdict == "refuted"
     verdict = judged(plain(found.certificate), verifier)
     assert verdict.failures == ()
+    assert verdict.ratio == pytest.approx(found.result.measured.lower, rel=1e-6)
     assert verdict.ratio > 1.8
     assert audited(card, seed=seed, parameters={"parties": 2}).result.verdict in (
         "not refuted",
@@ -78,7 +96,7 @@ def test_what_rests_on_it_falls_too(audited, plain, judged, card, verifier, seed
         {"parties": 1},
         {"parties": 2, "penalty": 2.0, "loss_weight": 1.9},
         {"parties": 2, "start": "any", "features": 2},
-        {"factor": 1.88},
+        {"factor": 1e21},
     ],
     ids=str,
 )
@@ -89,7 +107,7 @@ def test_what_does_not_grow_is_not_refuted(audited, parameters):
 
 
 def test_what_grows_a_little_more_than_is_allowed_is_refuted(audited):
-    assert audited(CLAIM, parameters={"factor": 1.85}).result.verdict == "refuted"
+    assert audited(CLAIM, parameters={"factor": 1e20}).result.verdict == "refuted"
 
 
 @given(st.integers(1, 4), st.integers(1, 2), st.integers(0, 2**32 - 1))
@@ -181,6 +199,8 @@ def genuine(audited, plain):
         (0, ("parameters", "factor"), "parameters.factor"),
         (70, ("parameters", "parties"), "parameters.parties"),
         (60, ("parameters", "iteration"), "parameters.iteration"),
+        (1, ("parameters", "last"), "parameters.last"),
+        (401, ("parameters", "last"), "parameters.last"),
         ([1.0], ("instance", "labels"), "instance.labels"),
     ],
 )
@@ -215,3 +235,77 @@ def test_bad_input_is_named(audited):
         audited(CLAIM, parameters={"penalty": 5.0})
     with pytest.raises(InvalidArgument, match=r"^data: "):
         audited(CLAIM, data="breast-cancer")
+
+
+# The numbers of a run
+
+
+def run_of_equal_columns(last, parties=3):
+    setting = Setting(
+        parties=parties,
+        features=1,
+        samples=1,
+        regulariser_weight=0.0,
+        loss_weight=9.0,
+        penalty=10.0,
+    )
+    problems = Problems(
+        setting=setting, designs=np.ones((1, parties, 1, 1)), labels=np.ones((1, 1))
+    )
+    zero = starting_point(problems, *(np.zeros(s) for s in ((1, parties, 1), (1, 1), (1, 1))))
+    return problems, iterate(problems, zero, last)[1:]
+
+
+def test_the_numbers_of_a_run_by_hand():
+    """Three equal columns: the exact runs of the ledger have the same numbers."""
+    problems, points = run_of_equal_columns(12)
+    exact = equal_columns(3, 10, 9)
+    states = exact_runs.run(exact, 12)[1:]
+    values = [exact_runs.lagrangian(exact, state) for state in states]
+    assert last_lagrangian(problems, points) == pytest.approx(float(values[-1] / values[0]))
+    (_, first, _), (_, last, _) = (exact_runs.steps(*pair) for pair in (states[:2], states[-2:]))
+    assert last_step(problems, points) == pytest.approx(float(last / first) ** 0.5)
+    c = first_constant(exact) / second_constant(exact)
+    assert constant(problems) == pytest.approx(float(c))
+    least = min(exact_runs.residual(exact, state) for state in states)
+    assert least_residual(problems, points) == pytest.approx(float(12 * least / (c * values[0])))
+
+
+@given(st.integers(1, 4), st.integers(1, 2), st.integers(0, 2**32 - 1))
+@settings(max_examples=30, deadline=None)
+def test_equation_38_holds_with_the_constant(parties, features, seed):
+    """C_1 bounds V^t by squared steps, and a tenth of it need not."""
+    problems, start = drawn(default_rng(seed), count=1, parties=parties, features=features)
+    setting, rho = problems.setting, problems.setting.penalty
+    second = min(problems.moduli[0].sum() / 2, setting.modulus / 2 - setting.smoothness**2 / rho)
+    first = constant(problems) * second
+    for before, after in pairwise(iterate(problems, start, 5)[1:]):
+        models = ((after.models - before.models) ** 2).sum()
+        squares = models + ((after.prediction - before.prediction) ** 2).sum()
+        assert stationarity(problems, before)[0] <= first * squares * (1 + 1e-6) + 1e-9
+
+
+def test_a_finite_run_that_does_not_grow_for_ever_refutes_nothing():
+    """Two parties from afar: a number above what is allowed, and no growth."""
+    problems, points = run_of_equal_columns(3, parties=2)
+    assert last_step(problems, points) > 0.5
+    instance = Instance(
+        setting=problems.setting,
+        designs=problems.designs[0],
+        labels=problems.labels[0],
+        models=np.zeros((2, 1)),
+        prediction=np.zeros(1),
+        dual=np.zeros(1),
+        iteration=2,
+    )
+    for horizon in (LAGRANGIAN, STEP, RESIDUAL):
+        claim = settled(CLAIM, horizon, 3, 1e-6, "")
+        assert horizon.value(problems, points) > 1e-6
+        assert not claim.refuted_by(instance)
+
+
+def test_what_the_verifier_adds_up_is_what_the_search_does(audited, plain, judged):
+    certificate = plain(audited(equation42.CLAIM, trials=400).certificate)
+    document = {**certificate, "parameters": {**certificate["parameters"], "last": 40}}
+    short = judged(document, rate.recompute).ratio
+    assert short == pytest.approx(judged(certificate, rate.recompute).ratio / 5, rel=1e-6)
