@@ -399,3 +399,19 @@ def test_a_changed_proof_fails(mutation: str, monkeypatch: pytest.MonkeyPatch) -
     assert all(finding.holds for finding in check())
     monkeypatch.setattr(module, name, value)
     assert not all(finding.holds for finding in check())
+
+
+def test_numbers_that_rows_quote_are_those_of_their_checks() -> None:
+    rows = {row.name: row for row in PAPER.rows}
+    assert f"at least {convergence.share_left()} of" in rows["zhang2018-theorem31"].answer
+    one, two, three = remarks.distances()
+    assert f"are {one}, {two} and {three} at t = 0, 1 and 2" in (
+        rows["zhang2018-section61-toward"].note
+    )
+    count, features = (finding.left for finding in remarks.records_of_adult())
+    assert rows["zhang2018-section5-records"].repair == (
+        f"{count:,} individuals with {features} features"
+    )
+    contraction = run_check(CHECKED["zhang2018-contraction"])[-1]
+    assert "delta = 1/8" in contraction.instance
+    assert "delta = 1/8" in rows["zhang2018-contraction"].note
