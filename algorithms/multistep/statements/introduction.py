@@ -38,10 +38,11 @@ _FRONT = (
     ),
     LedgerRow(
         name="huang2020-cited",
-        place="sections 1, 3.1 and 6",
+        place="sections 1, 2.3, 3.1 and 6",
         statement="What others have shown of ADMM and of private learning: distributed ADMM "
         "converges linearly, or like O(1/t); DP-ADMM converges like O(1/sqrt(t)); half of the "
-        "updates of recycled ADMM reveal nothing; shared models let an adversary infer data.",
+        "updates of recycled ADMM reveal nothing; shared models let an adversary infer data; "
+        "the Gaussian mechanism gives (epsilon, delta)-differential privacy.",
         standing="gloss",
         evidence=Convention("It cites others, and is no result of this paper."),
     ),
@@ -54,6 +55,17 @@ _FRONT = (
         privacy=True,
         evidence=proof("privacy:enough_noise"),
         note="The noise that is proved to be enough is not that of Theorem 6.",
+    ),
+    LedgerRow(
+        name="huang2020-exchanged",
+        place="section 1; sections 2.3 and 3.1",
+        statement="The privacy concern comes from the iterates that nodes exchange with their "
+        "neighbours.",
+        standing="hypothesis",
+        privacy=True,
+        evidence=Convention("It says what the adversary sees."),
+        note="Theorem 6 is about more: all noisy models. What the exchanged averages alone reveal "
+        "is the question huang2020-broadcast.",
     ),
     LedgerRow(
         name="huang2020-experiments",

@@ -85,6 +85,24 @@ def test_what_is_refuted_fails_and_its_repair_holds(check):
     assert all(finding.holds for finding in repaired)
 
 
+MISPRINTS = {cause.name for cause in PAPER.causes if cause.nature == "misprint"}
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in PAPER.rows if row.cause in MISPRINTS], ids=lambda row: row.name
+)
+def test_a_misprint_has_a_repair_that_holds(row):
+    found = findings(row.evidence.check)
+    assert row.repair
+    assert any(finding.instance.startswith("repaired") for finding in found)
+
+
+def test_misprints_are_what_the_page_on_papers_lists():
+    rows = {row.name.removeprefix("huang2020-") for row in PAPER.rows if row.cause in MISPRINTS}
+    equations = {f"equation{number}" for number in (11, 13, 18, 27, 29, 30, 33, 36)}
+    assert rows == equations | {"preprocessed"}
+
+
 @pytest.mark.parametrize("check", {**PROOFS, **COUNTEREXAMPLES})
 def test_numbers_are_exact(check):
     assert all(
