@@ -251,6 +251,7 @@ COMMANDS = {
     "show": ["show", "huang2020-lemma5"],
     "ledger": ["ledger", "huang2020"],
     "ledger of reports": ["ledger", "huang2020", "--reports", "."],
+    "new": ["new", "claim", "smith2031-lemma1", "--into", "package"],
     "account": ["account", "rel.toml", "--json"],
     "calibrate": ["calibrate", "rel.toml"],
     "verify": ["verify", "c.json"],
@@ -539,6 +540,15 @@ def test_commands_that_only_look(ran, name, opened):
     assert ran[name].opened == opened
     assert ran[name].wrote == set()
     assert nothing_started(ran[name]) == set()
+
+
+@row("`new claim`")
+def test_a_new_package_is_written_and_nothing_else(ran):
+    assert ran["new"].status == 0
+    assert ran["new"].opened - ran["new"].wrote == set()
+    assert {one.split("/")[0] for one in ran["new"].wrote} == {"package"}
+    assert ran["new"].foreign_code == set()
+    assert nothing_started(ran["new"]) == set()
 
 
 @row("`verify`", "`verify`, of counts")

@@ -21,6 +21,7 @@ from dpaudit.cli.browse import list_installed, schema, show, version
 from dpaudit.cli.calibrate import calibrate
 from dpaudit.cli.canary import canary
 from dpaudit.cli.ledger import ledger
+from dpaudit.cli.new import new
 from dpaudit.cli.prove import prove
 from dpaudit.cli.replay import replay
 from dpaudit.cli.reproduce import reproduce
@@ -73,6 +74,7 @@ _PANELS: dict[str, dict[str, Callable[..., int | None]]] = {
 for _panel, _commands in _PANELS.items():
     for _name, _command in _commands.items():
         app.command(_name, rich_help_panel=_panel)(ending.carried(_command))
+app.add_typer(new, name="new", rich_help_panel="Papers")
 app.add_typer(store, name="store", rich_help_panel="Stored runs")
 
 

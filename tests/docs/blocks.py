@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import doctest
+import importlib
 import io
 import re
 import shlex
@@ -97,9 +98,7 @@ def run(block: Block, names: dict[str, Any]) -> None:
     if block.language == "python" and ">>>" in block.text:
         _doctest(block, names)
     elif block.language == "python":
-        code = compile(block.text, block.shown, "exec")
-        if not (block.file or "").startswith("test_"):
-            exec(code, names if not block.file else {"__name__": Path(block.file).stem})
+        _python(block, names)
     elif block.language == "console":
         _commands(block.text)
     elif block.language == "toml":
@@ -110,6 +109,17 @@ def run(block: Block, names: dict[str, Any]) -> None:
         pytest.importorskip("yaml").safe_load(block.text)
     else:
         assert block.language in READ_ONLY, f"{block.shown}: no rule for {block.language!r}"
+
+
+def _python(block: Block, names: dict[str, Any]) -> None:
+    """Run Python: of a file of its own under its own name, of a package as an import does it."""
+    code, path = compile(block.text, block.shown, "exec"), Path(block.file or "")
+    if path.name.startswith("test_"):
+        return
+    if len(path.parts) > 1:
+        importlib.import_module(".".join(path.with_suffix("").parts))
+    else:
+        exec(code, {"__name__": path.stem} if block.file else names)
 
 
 def _doctest(block: Block, names: dict[str, Any]) -> None:
@@ -158,10 +168,14 @@ def _ran(words: list[str]) -> tuple[str, str, int]:
             with pytest.raises(SystemExit) as ended:
                 main(words[1:])
         return out.getvalue(), err.getvalue(), int(ended.value.code or 0)
+    if words[:3] == ["pip", "install", "--editable"]:
+        _install_in_place(Path.cwd())
+        return "", "", 0
     if words[:2] == ["pip", "install"]:
         _installable(words[2:])
         return "", "", 0
-    programs = {"python": [sys.executable], "pytest": [sys.executable, "-m", "pytest"]}
+    programs = {"python": [sys.executable]}
+    programs |= {name: [sys.executable, "-m", name] for name in ("pytest", "ruff", "mypy")}
     assert words[0] in programs, f"no rule for the command {words[0]!r}"
     done = subprocess.run(
         [*programs[words[0]], *words[1:]], capture_output=True, text=True, timeout=300, check=False
@@ -176,3 +190,21 @@ def _installable(what: list[str]) -> None:
         name, _, extras = one.partition("[")
         if name == "dpaudit" and extras:
             assert set(extras.rstrip("]").split(",")) <= set(project["optional-dependencies"]), one
+
+
+def _install_in_place(folder: Path) -> None:
+    """Let the package in a folder that is on the import path be found: its name and entry points.
+
+    That is what pip writes of an editable installation, which takes a network to build.
+    """
+    project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    name, version = project["name"], project["version"]
+    about = folder / f"{name.replace('-', '_')}-{version}.dist-info"
+    about.mkdir()
+    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    (about / "METADATA").write_text(metadata, encoding="utf-8")
+    groups = [
+        "\n".join([f"[{group}]", *(f"{one} = {home}" for one, home in entries.items()), ""])
+        for group, entries in project["entry-points"].items()
+    ]
+    (about / "entry_points.txt").write_text("\n".join(groups), encoding="utf-8")

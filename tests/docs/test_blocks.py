@@ -6,6 +6,7 @@ import re
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 import matplotlib.pyplot as plt
 import pytest
@@ -34,9 +35,14 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     yield tmp_path
     plt.close("all")
-    for name, module in list(sys.modules.items()):
-        if str(getattr(module, "__file__", None)).startswith(str(tmp_path)):
-            del sys.modules[name]
+    for name in [name for name, module in sys.modules.items() if is_below(tmp_path, module)]:
+        del sys.modules[name]
+
+
+def is_below(place: Path, module: ModuleType) -> bool:
+    """Return whether a module is of a file there, or a package of a folder there."""
+    files = [vars(module).get("__file__"), *vars(module).get("__path__", [])]
+    return any(str(file).startswith(str(place)) for file in files)
 
 
 def library(block: Block) -> str | None:

@@ -20,6 +20,12 @@ def _out_that_is_a_file(here):
     return ran
 
 
+@WAYS.end(2, WRITING, r"error: .*/below: cannot be made \(Not a directory\)")
+def _a_new_claim_below_a_file(here):
+    (here.folder / "file").write_text("mine")
+    return here.run("new", "claim", "smith2031-lemma1", "--into", here.folder / "file" / "below")
+
+
 @WAYS.end(2, WRITING, r"error: .*out: the report cannot be written here \(.*\); choose another.*")
 def _out_that_becomes_a_file(here):
     out = here.folder / "out"

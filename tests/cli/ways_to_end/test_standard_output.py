@@ -84,6 +84,11 @@ def _the_version_onto_a_full_disk(here):
     return ran
 
 
+@WAYS.end(0, WRITTEN, r".*/tests/test_lemma1\.py")
+def _a_new_claim(here):
+    return here.run("new", "claim", "smith2031-lemma1", "--into", here.folder / "package")
+
+
 @WAYS.end(0, WRITTEN, r"\d+\.\d+.*")
 def _a_version_that_is_written(here):
     return here.run("version")

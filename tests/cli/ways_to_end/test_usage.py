@@ -62,6 +62,20 @@ def _nothing_to_audit(here):
     return here.run("audit")
 
 
+@WAYS.end(2, USAGE, r"error: NAME: got 'Lemma 1', expected PAPER-STATEMENT in small letters.*")
+def _a_name_that_no_claim_can_have(here):
+    return here.run("new", "claim", "Lemma 1")
+
+
+@WAYS.end(2, USAGE, r"error: --into: got '.*', expected a folder without mean\.py")
+def _a_new_claim_over_what_is_there(here):
+    (here.folder / "smith2031").mkdir()
+    (here.folder / "smith2031" / "mean.py").write_text("mine")
+    ran = here.run("new", "claim", "smith2031-lemma1", "--into", here.folder)
+    assert not (here.folder / "pyproject.toml").exists()
+    return ran
+
+
 @pytest.mark.parametrize("way", WAYS.cases)
 def test_it_ends_as_the_page_says(here, way):
     assert way.complaints(way.ends(here)) == []

@@ -1,0 +1,43 @@
+"""``dpaudit new``: packages to begin with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import dpaudit.cli.ending as ending
+import dpaudit.cli.streams as streams
+from dpaudit.cli.store import show_help
+
+new = typer.Typer(help="Write a package to begin with.", invoke_without_command=True)
+
+
+@new.callback()
+def _alone(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        show_help(context)
+
+
+def write_claim(
+    name: Annotated[
+        str, typer.Argument(help="Paper and statement, such as smith2031-lemma1.", metavar="NAME")
+    ],
+    into: Annotated[
+        Path | None,
+        typer.Option("--into", metavar="DIR", help="Its folder (one that is called as the claim)."),
+    ] = None,
+) -> None:
+    """Write a package with a claim that runs: claim, verifier, ledger row and tests.
+
+    Nothing is written over. What is audited at first is a false bound on a mean, to be replaced.
+    """
+    from dpaudit.extension.drafting import DraftName, write_draft
+
+    folder = Path(name) if into is None else into
+    for path in write_draft(DraftName(name), folder):
+        streams.write(str(path))
+
+
+new.command("claim")(ending.carried(write_claim))

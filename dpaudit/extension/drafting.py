@@ -1,0 +1,133 @@
+"""A package with a claim to begin with: it runs, and its mathematics is there to be replaced.
+
+What it holds is in ``draft/``: a false bound on the sensitivity of a mean, its search, its
+verifier, the row of its paper's ledger, and the tests of all of them.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from string import Template
+
+from dpaudit.errors import DataError, InvalidArgument
+from dpaudit.extension.registry import CLAIMS, PAPERS
+from dpaudit.files import write_files
+from dpaudit.text import one_line
+
+_NAME = re.compile(r"(?P<paper>[a-z][a-z0-9]*)-(?P<statement>[a-z][a-z0-9]*(?:-[a-z0-9]+)*)")
+_LONGEST = 40
+_PLACES = {
+    "pyproject.toml": "pyproject.toml",
+    "$paper/mean.py": "mean.py",
+    "$paper/claims/$module.py": "claim.py",
+    "$paper/verify/$module.py": "verify.py",
+    "$paper/statements/paper.py": "paper.py",
+    "$paper/statements/checks.py": "checks.py",
+    "tests/test_$module.py": "test.py",
+}
+
+
+@dataclass(frozen=True)
+class DraftName:
+    """What a claim is called, and so its paper and its module.
+
+    Parameters
+    ----------
+    claim
+        Paper and statement, with a hyphen between them.
+
+    Raises
+    ------
+    InvalidArgument
+        It is no such name, or something else bears it.
+
+    Examples
+    --------
+    >>> DraftName("smith2031-lemma-1").words["module"]
+    'lemma_1'
+    """
+
+    claim: str
+
+    def __post_init__(self) -> None:
+        expected = "PAPER-STATEMENT in small letters and digits, such as smith2031-lemma1"
+        parts = _NAME.fullmatch(self.claim)
+        if parts is None or keyword.iskeyword(parts["paper"]):
+            raise InvalidArgument("NAME", self.claim, expected)
+        if len(self.claim) > _LONGEST:
+            raise InvalidArgument("NAME", self.claim, f"at most {_LONGEST} letters")
+        if keyword.iskeyword(self.words["module"]):
+            raise InvalidArgument("NAME", self.claim, "a statement that is no word of Python")
+        if self.claim in CLAIMS:
+            raise InvalidArgument("NAME", self.claim, "a claim that is not installed yet")
+        if parts["paper"] in PAPERS or find_spec(parts["paper"]) is not None:
+            raise InvalidArgument("NAME", self.claim, "a paper that no installed package is called")
+
+    @property
+    def words(self) -> dict[str, str]:
+        """What stands for what in the draft."""
+        paper, _, statement = self.claim.partition("-")
+        return {
+            "claim": self.claim,
+            "paper": paper,
+            "project": f"{paper}-audit",
+            "module": statement.replace("-", "_"),
+            "statement": _spaced(statement),
+        }
+
+
+def _spaced(identifier: str) -> str:
+    """Return what papers call a statement: Lemma 1."""
+    return " ".join(re.findall(r"[a-z]+|[0-9]+", identifier)).capitalize()
+
+
+def draft_files(name: DraftName) -> dict[str, str]:
+    """Return the files of a draft by their paths in its folder.
+
+    Examples
+    --------
+    >>> list(draft_files(DraftName("smith2031-lemma1")))[:3]
+    ['pyproject.toml', 'smith2031/mean.py', 'smith2031/claims/lemma1.py']
+    """
+    folder = files("dpaudit.extension").joinpath("draft")
+    return {
+        Template(path).substitute(name.words): Template(
+            folder.joinpath(f"{file}.txt").read_text(encoding="utf-8")
+        ).substitute(name.words)
+        for path, file in _PLACES.items()
+    }
+
+
+def write_draft(name: DraftName, folder: Path) -> list[Path]:
+    """Write a draft; return its files. What is there already is left as it is.
+
+    Raises
+    ------
+    InvalidArgument
+        One of its files is there, or the folder is a file.
+    DataError
+        The folder cannot be written.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise InvalidArgument("--into", str(folder), "a folder, or a name that nothing bears")
+    contents = {folder / path: text.encode("utf-8") for path, text in draft_files(name).items()}
+    for path in contents:
+        if path.exists() or path.is_symlink():
+            raise InvalidArgument("--into", str(folder), f"a folder without {path.name}")
+    for path in contents:
+        _make_folder(path.parent)
+    write_files(folder, contents)
+    return list(contents)
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise DataError(f"{one_line(str(folder))}: cannot be made ({reason})") from None
