@@ -7,7 +7,7 @@ assumes holds and the ratio that the file may state. Nothing of `dpaudit` is use
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 
 from mpmath import mp
 
@@ -307,10 +307,64 @@ def lemma5(stated, instance):
 
 
 def convergence(stated, instance):
+    if "half_width" in stated:
+        return alternation(stated, instance)
+
     def moved(before, after):
         return mp.sqrt(square(after[1] - before[1]))
 
     return growth(stated, instance, lambda _, s: moved(*s[-2:]) / moved(*s[:2]))
+
+
+def alternation(stated, instance):
+    """Return the last step of z over the first where two further iterations lead back to x.
+
+    That a model is beyond the end of its interval is tried at both ends of what z may be.
+    """
+    d = [mp.matrix([row[0] for row in one]) for one in instance["designs"]]
+    b, a = mp.matrix(instance["labels"]), mp.mpf(stated["half_width"])
+    c, rho, ridge = numbers(stated, "loss_weight", "penalty", "regulariser_weight")
+
+    def free(x, z):
+        """Return the unbounded minimiser of (6) of every party, where y is the slope at z."""
+        reached = sum_of([v * one for v, one in zip(d, x, strict=True)])
+        pulls = [c * (z - b) + rho * (reached - v * one - z) for v, one in zip(d, x, strict=True)]
+        return [
+            -(v.T * pull)[0] / (ridge + rho * square(v)) for v, pull in zip(d, pulls, strict=True)
+        ]
+
+    x, z, y, seen = [mp.mpf(0)] * len(d), 0 * b, 0 * b, []
+    for _ in range(stated["last"]):
+        reached = sum_of([v * one for v, one in zip(d, x, strict=True)])
+        pulls = [y + rho * (reached - v * one - z) for v, one in zip(d, x, strict=True)]
+        new = [-(v.T * one)[0] / (ridge + rho * square(v)) for v, one in zip(d, pulls, strict=True)]
+        x = [min(max(one, -a), a) for one in new]
+        reached = sum_of([v * one for v, one in zip(d, x, strict=True)])
+        z = (y + rho * reached + c * b) / (c + rho)
+        y = y + rho * (reached - z)
+        seen.append(z)
+    reach = [max(abs(one), abs(other)) for one, other in zip(z, reached, strict=True)]
+    away = all(
+        abs(one) == a
+        and max(
+            sign * one / a * free([sign * other for other in x], mp.matrix(corner))[m]
+            for sign in (1, -1)
+            for corner in product(*([-one, one] for one in reach))
+        )
+        <= -a
+        for m, one in enumerate(x)
+    )
+    moduli = [ridge + rho * square(v) for v in d]
+    holds = (
+        away
+        and all(2 * square(v) <= g for v, g in zip(d, moduli, strict=True))
+        and all(square(v) > 0 for v in d)
+        and all(abs(one) == 1 for one in b)
+        and c <= rho
+        and 2 * c**2 < rho * (rho + c)
+    )
+    steps = [mp.sqrt(square(q - p)) for p, q in (seen[:2], seen[-2:])]
+    return holds, steps[1] / steps[0] / mp.mpf(stated["factor"])
 
 
 def equation42(stated, instance):

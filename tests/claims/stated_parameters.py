@@ -294,6 +294,22 @@ PARAMETERS = {
             "smoothness": "0.25, >= 0",
         },
     },
+    "dpaudit.algorithms.sharing.claims.hu2019.convergence": {
+        "SettlingParameters": {
+            "features": "1, >= 1, <= 20",
+            "samples": "2, >= 1, <= 20",
+            "regulariser_weight": "0.01, >= 0",
+            "loss_weight": "9.0, > 0",
+            "iterations": "2, >= 2, <= 40",
+            "factor": "1.0, > 0",
+            "parties": "3, >= 1, <= 20",
+            "penalty": "10.0, > 0",
+            "start": "'zero', any, zero",
+            "last": "40, >= 40, <= 400",
+            "budget": "2000, >= 100",
+            "half_width": "None, > 0",
+        },
+    },
     "dpaudit.algorithms.sharing.claims.hu2019.equation42": {
         "LongRunParameters": {
             "features": "1, >= 1, <= 20",

@@ -43,7 +43,7 @@ PUBLISHED = {
     "hu2019-lemma3": (oracles.lemma3, 1),
     "hu2019-lemma4": (oracles.lemma4, 4),
     "hu2019-lemma5": (oracles.lemma5, 2),
-    "hu2019-convergence": (oracles.convergence, 2),
+    "hu2019-convergence": (oracles.convergence, 3),
     "hu2019-equation42": (oracles.equation42, 2),
 }
 

@@ -60,6 +60,7 @@ LARGE = {"least_sensitivity": 1.0, "most_sensitivity": 100.0}
 BLIND = FEW | {"runs": 60}  # so many runs tell half from hardly any
 OPEN = {"noise": False, "iterations": 2}
 
+PAIR = {"half_width": 2.0, "parties": 2}
 SIX = {"parties": 6, "features": 2, "samples": 4, "loss_weight": 2.0}
 
 FAMILIES = {
@@ -90,8 +91,8 @@ FAMILIES = {
     ),
     "hu2019-convergence": Family(
         trials=400,
-        true=(given(**SMALL, loss_weight=1.5), given(parties=2), given(factor=1e25)),
-        false=(given(), given(**SIX), given(factor=2.0)),
+        true=(given(**SMALL, loss_weight=1.5), given(parties=2), given(factor=1e25), given(**PAIR)),
+        false=(given(), given(**SIX), given(factor=2.0), given(half_width=2.0)),
     ),
     "hu2019-equation42": Family(
         trials=400,

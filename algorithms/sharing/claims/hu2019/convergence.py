@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pydantic import Field
+
 from dpaudit.algorithms.sharing.claims.hu2019.lemma2 import PAPER
 from dpaudit.algorithms.sharing.claims.hu2019.lemma5 import (
     PUBLISHED,
@@ -12,26 +14,36 @@ from dpaudit.algorithms.sharing.claims.hu2019.lemma5 import (
     RunParameters,
     run_case,
 )
-from dpaudit.extension.claim import Claim
+from dpaudit.extension.claim import Claim, Variant
 
 if TYPE_CHECKING:
     from dpaudit.extension.case import SearchCase
     from dpaudit.extension.settings import Settings
 
 
-def prepare(settings: Settings, parameters: RunParameters) -> SearchCase:
-    """Return the audit: a search for quadratic problems whose iterations grow.
+class SettlingParameters(RunParameters):
+    """Public parameters of the problems, which are quadratic, and the budget."""
+
+    half_width: float | None = Field(
+        None, gt=0, description="X_m is [-half_width, half_width] (by default all of R^d)"
+    )
+
+
+def prepare(settings: Settings, parameters: SettlingParameters) -> SearchCase:
+    """Return the audit: a search for quadratic problems whose iterations grow, or alternate.
 
     Examples
     --------
     >>> import numpy as np
     >>> from dpaudit.extension.settings import Settings
-    >>> case = prepare(Settings(), RunParameters())
+    >>> case = prepare(Settings(), SettlingParameters())
     >>> case.attain(400, np.random.default_rng(0)).ratio > 1.8
     True
     """
     from dpaudit.algorithms.sharing.claims.hu2019.horizon import STEP
 
+    if parameters.half_width is not None:
+        return _bounded_case(settings, parameters, parameters.half_width)
     because = (
         "The proof needs Lemmas 4 and 5; with parallel updates of three or more parties steps can "
         "grow in every iteration."
@@ -43,6 +55,53 @@ def prepare(settings: Settings, parameters: RunParameters) -> SearchCase:
         "missing from the text (Theorem ??).",
     )
     return run_case(CLAIM, settings, parameters, STEP, because, notes)
+
+
+def _bounded_case(
+    settings: Settings, parameters: SettlingParameters, half_width: float
+) -> SearchCase:
+    """Return the audit of problems with compact X_m: a search for runs that alternate."""
+    from dpaudit.algorithms.problems.records import refuse_data
+    from dpaudit.algorithms.sharing.claims.hu2019.alternation import bounded, worst
+    from dpaudit.errors import InvalidArgument
+    from dpaudit.extension.case import AssumptionOutcome, SearchCase
+    from dpaudit.refutation import searched
+
+    refuse_data(settings)
+    for name, value in (("features", parameters.features), ("iterations", parameters.iterations)):
+        if value != (least := 1 if name == "features" else 2):
+            raise InvalidArgument(name, value, f"{least} with half_width: an interval of one model")
+    setting = parameters.setting(parameters.parties, parameters.penalty, "squared")
+    claim = bounded(CLAIM, parameters.factor, _ALTERNATING)
+    return SearchCase(
+        bound=parameters.factor,
+        attain=lambda trials, rng: searched(
+            claim,
+            lambda budget, draws: worst(setting, half_width, parameters.last, budget, draws),
+            trials,
+            rng,
+            seed=settings.seed,
+        ),
+        view=f"iterations 1 to {parameters.last}, from x = y = z = 0, the paper's start",
+        data="problems that meet Assumption 1, with one column a party and models in an interval",
+        relation=CLAIM.relation,
+        pair="none",
+        default_trials=parameters.budget,
+        parameters=parameters.model_dump(mode="json"),
+        quantity="last step of z over the first",
+        effort="evaluated runs",
+        assumptions=tuple(
+            AssumptionOutcome(name=name, holds=True, evidence="checked on the instance found")
+            for name in REACHED
+        ),
+        notes=("Every model alternates between the ends of the interval, by proof for ever.",),
+    )
+
+
+_ALTERNATING = (
+    "With compact X_m the iterates stay bounded and need not settle: parallel updates of three or "
+    "more parties send all models from one end of the interval to the other, for ever."
+)
 
 
 CLAIM = Claim(
@@ -57,7 +116,15 @@ CLAIM = Claim(
     relation="none",
     assumptions=REACHED,
     prepare=prepare,
-    parameters=RunParameters,
+    parameters=SettlingParameters,
     scope=SCOPE,
-    published=PUBLISHED,
+    published=PUBLISHED
+    | {
+        "bounded models": Variant(
+            settings={"parameters": {"half_width": 2.0}},
+            scope="It would stand for (M - 1) rho below 2, or for updates one party after another; "
+            "compact X_m, which Part 3 asks for, are no help.",
+            printed=True,
+        )
+    },
 )

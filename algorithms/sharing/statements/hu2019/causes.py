@@ -46,29 +46,6 @@ PENALTY = Cause(
     text="Parallel steps cost rho/2 times what Lemma 3 bounds; (18) drops the factor.",
     nature="fault",
 )
-BLOCKS = Cause(
-    name="order of the blocks in (18)",
-    text="(18) takes the step of x at z^{t+1} and the step of z at x^t; the algorithm moves x at "
-    "z^t and z at x^{t+1}.",
-    nature="fault",
-)
-SEQUENTIAL = Cause(
-    name="conditions of a sequential update",
-    text="(22), (23) and (26) have the new models of parties before m, as in a Gauss-Seidel "
-    "update; (6) uses old models of all others.",
-    nature="fault",
-)
-SUBSEQUENCE = Cause(
-    name="choice of the subsequence in Part 3",
-    text="The proof takes one convergent subsequence, and then supposes that this one stays away "
-    "from Z*; only some other one need do so.",
-    nature="fault",
-)
-INDEX = Cause(
-    name="index in (37)",
-    text="By (8) the gap at t is made of the step of y to t; (37) has the step from t on.",
-    nature="fault",
-)
 CONSTANT = Cause(
     name="constant C_2",
     text="C_2 has the sum of gamma_m/2 where Lemma 4 gives the least gamma_m/2 - sigma_max.",
@@ -76,6 +53,34 @@ CONSTANT = Cause(
 )
 
 # Misprints
+
+INDEX = Cause(
+    name="index in (37)",
+    text="By (8) the gap at t is made of the step of y to t; (37) has the step from t on. (38) "
+    "follows from (36) instead.",
+    nature="misprint",
+)
+
+SUBSEQUENCE = Cause(
+    name="choice of the subsequence in Part 3",
+    text="The proof takes one convergent subsequence, and then supposes that this one stays away "
+    "from Z*; it has to be one of a subsequence that does.",
+    nature="misprint",
+)
+
+SEQUENTIAL = Cause(
+    name="conditions of a sequential update",
+    text="(22), (23) and (26) have the new models of parties before m, as in a Gauss-Seidel "
+    "update; (6) uses old models of all others. (24) follows from either where steps vanish.",
+    nature="misprint",
+)
+
+BLOCKS = Cause(
+    name="order of the blocks in (18)",
+    text="(18) takes the step of x at z^{t+1} and the step of z at x^t; the algorithm moves x at "
+    "z^t and z at x^{t+1}. In that order its steps give the same bound.",
+    nature="misprint",
+)
 
 AMBIGUOUS_LABELS = Cause(
     name="labels in section 2",

@@ -1,22 +1,29 @@
 r"""Re-checks from the certificate alone that iterations of hu2019 do not settle.
 
 Steps of z grow (`dpaudit.algorithms.sharing.verify.hu2019.growth`), so that they do not tend to 0,
-and neither does ``sum_m D_m x_m - z``, which is ``L / rho`` times the last of them. The number is
-how long the last step of the run is over its first one.
+and neither does ``sum_m D_m x_m - z``, which is ``L / rho`` times the last of them. Or models are
+bounded and alternate (`dpaudit.algorithms.sharing.verify.hu2019.alternation`). The number is how
+long the last step of the run is over its first one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dpaudit.algorithms.sharing.verify.hu2019.alternation import alternated
 from dpaudit.algorithms.sharing.verify.hu2019.growth import grown
-from dpaudit.algorithms.sharing.verify.hu2019.iterations import Problem, State, square
+from dpaudit.algorithms.sharing.verify.hu2019.iterations import (
+    Problem,
+    State,
+    problem_of,
+    square,
+)
 from dpaudit.verification import Document, Outcome
 from dpaudit.verification.reals import Real, sqrt
 
 
 def recompute(document: Document) -> Outcome:
-    """Return every assumption, by how much steps of z grow, and the last of them.
+    """Return every assumption, that steps of z grow or models alternate, and the last step.
 
     Raises
     ------
@@ -24,6 +31,12 @@ def recompute(document: Document) -> Outcome:
         A parameter is outside its domain, an array does not have the shape they say, or the stated
         number is no eigenvalue that the step has.
     """
+    if "half_width" in document.parameters:
+        document.require_kind("property")
+        document.choice("loss", "squared")
+        if document.count("features") != 1:
+            raise document.refused("parameters.features", document.count("features"), "1")
+        return alternated(document, problem_of(document))
     return grown(
         document, "last step of z over the first", _last_over_first, "they do not tend to 0"
     )
