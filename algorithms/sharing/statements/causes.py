@@ -71,7 +71,7 @@ NO_GAIN = Cause(
     name="a bound above the sum",
     text="For T below 20 and a delta' of 1/100000 or less, Corollary 1 exceeds T epsilon, which "
     "holds by adding up.",
-    nature="fault",
+    nature="reading",
     privacy=True,
 )
 
@@ -79,7 +79,7 @@ SINGLE_VALUE = Cause(
     name="little sent taken for little told",
     text="One number for each sample is sent in each iteration. Without noise N messages give all "
     "inner products of a party's records.",
-    nature="fault",
+    nature="reading",
 )
 
 REDUNDANT = Cause(

@@ -156,7 +156,7 @@ def half_of_the_tail() -> tuple[Finding, ...]:
 
     For ``r >= 0`` the events ``u >= r`` and ``u <= -r`` have one probability p, and ``P(|u| >= r) =
     2 p``, so that p is at most ``delta/2`` exactly if (12) holds. ``r = C (4 L - epsilon) / (2
-    epsilon)`` is above 0 as ``4 L >= 4 ln 1.25 > 4 / 5 > ...``: for ``delta <= 1/2``, ``L > 9/10``.
+    epsilon)`` is above 0: for ``delta <= 1/2``, ``L > 9/10``, and epsilon is at most 1.
     """
     tail, delta = unknowns("p delta")
     return (
