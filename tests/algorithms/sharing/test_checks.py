@@ -44,6 +44,7 @@ REFUTED = {
     theorem1.printed_exponent,
     theorem1.printed_loss_bound,
     theorem1.probability_of_a2,
+    theorem1.separated_neighbours,
 }
 
 
@@ -118,6 +119,17 @@ def test_the_step_after_the_exponent_fails_where_it_is_said_to_and_only_there():
     assert left(1.0) > np.sqrt(2 * np.pi) / 2 > left(0.8)
 
 
+def test_separated_designs_are_neighbours_with_independent_columns():
+    here, there = (np.array(each, dtype=float) for each in theorem1.NEIGHBOURS)
+    assert np.allclose([*(here**2).sum(axis=1), *(there**2).sum(axis=1)], 1)
+    assert np.linalg.norm(here - there) <= 1
+    assert (here != there).any(axis=0).sum() == 1
+    assert np.linalg.matrix_rank(here) == np.linalg.matrix_rank(there) == 2
+    normal = np.array([1.0, 0.0, -1.0])
+    assert np.allclose(normal @ here, 0)
+    assert not np.allclose(normal @ there, 0)
+
+
 def test_rationals_are_on_the_safe_side():
     assert theorem1.E_BELOW < np.e < theorem1.E_ABOVE
     assert np.e**2 < theorem1.E_SQUARED_ABOVE
@@ -150,13 +162,14 @@ def test_epsilon_prime_is_no_gain_for_any_t_below_twenty_at_any_epsilon():
 def test_the_centre_finds_other_inner_products_in_other_records():
     """The computation reads the messages: with another design it finds that one's."""
     design = matrix([["3/5", "4/5"], ["5/13", "12/13"]])
-    found = algorithm.gram_from_messages(*algorithm.messages_of_a_run(design, column(1, 0), 3))
+    run = algorithm.messages_of_a_run((design, column(1, -1)), column(1, 0), 3)
+    found = algorithm.gram_from_messages(*run)
     assert found == product(design, transposed(design))
 
 
 def test_noise_on_a_message_hides_inner_products():
     design = matrix([[1, 0], ["3/5", "4/5"]])
-    states, messages = algorithm.messages_of_a_run(design, column(1, 0), 3)
+    states, messages = algorithm.messages_of_a_run((design, column(1, 1)), column(1, 0), 3)
     noisy = added(messages, scaled(Fraction(1, 10), matrix([[0, 1, 2], [1, 0, 1]])))
     assert algorithm.gram_from_messages(states, noisy) != product(design, transposed(design))
 

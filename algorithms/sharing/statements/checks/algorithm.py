@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from dpaudit.algorithms.sharing.statements.checks.matrices import (
     Matrix,
+    Row,
     added,
     column,
     identity_matrix,
@@ -45,17 +46,12 @@ def copied_variable() -> tuple[Finding, ...]:
     """Prove that (3) and (4) have the minimum and minimisers of (1) and (2).
 
     A feasible point of (4) has ``z = sum_m D_m x_m``, so its value in (3) is that of x in (1); each
-    x with that z is feasible. On the constraint the terms that (5) adds are 0.
+    x with that z is feasible. The terms that (5) adds, of ``S - z``, are 0 there.
     """
-    s, z, y = vectors("S z y")
+    s, y = vectors("S y")
     (rho,) = unknowns("rho")
-    added_terms = y @ (s - z) + rho / 2 * (s - z).square
-    return (identity(added_terms.substitute(_on_the_constraint()), added_terms * 0, "z = S"),)
-
-
-def _on_the_constraint() -> dict[str, Fraction | int]:
-    """Return inner products of an instance with ``z = S``."""
-    return {"<S, S>": 2, "<S, z>": 2, "<z, z>": 2, "<S, y>": 3, "<y, z>": 3}
+    gap = s - s  # S - z at a feasible point
+    return (identity(y @ gap + rho / 2 * gap.square, rho * 0, "z = S"),)
 
 
 def subtraction() -> tuple[Finding, ...]:
@@ -139,14 +135,14 @@ def disclosed_features() -> tuple[Finding, ...]:
     """Return how far the centre is from a party's records, but for a rotation, after three updates.
 
     With ``R = ||x||^2 / 2`` a party's update gives ``lambda x + D'w = 0``, where ``w = y + rho
-    (sum_k D_k x_k - z)`` with its own new part: the centre knows w. The message is ``D x = -D D'w /
-    lambda``. So N messages without noise whose w are independent give ``D D'``, all inner products
-    of the party's records. Here ``D = ((1, 0), (3/5, 4/5))``, ``M = 1``, ``lambda = 1``, ``rho =
-    2``, the loss is ``||z - (1, 0)||^2 / 2``, and all starts at 0. Hidden records would leave a
-    distance above 0.
+    (sum_{k != m} D_k x_k + D x - z)`` with its own new x: the centre knows w. The message is ``D x
+    = -D D'w / lambda``. So N messages without noise whose w are independent give ``D D'``, all
+    inner products of the party's records. Here ``D = ((1, 0), (3/5, 4/5))``, another party has the
+    column (1, 1), ``lambda = 1``, ``rho = 2``, the loss is ``||z - (1, 0)||^2 / 2``, and all starts
+    at 0. Hidden records would leave a distance above 0.
     """
     design = matrix([[1, 0], ["3/5", "4/5"]])
-    found = gram_from_messages(*messages_of_a_run(design, column(1, 0), 3))
+    found = gram_from_messages(*messages_of_a_run((design, column(1, 1)), column(1, 0), 3))
     distance = square(added(found, scaled(-1, product(design, transposed(design)))))
     return (
         Finding(
@@ -154,36 +150,48 @@ def disclosed_features() -> tuple[Finding, ...]:
             relation="<",
             right=distance,
             instance="squared distance of the inner products that the centre computes from those "
-            "of the party's records, N = d_m = 2",
+            "of the party's records, N = d_m = M = 2",
         ),
     )
 
 
-def messages_of_a_run(design: Matrix, target: Matrix, iterations: int) -> tuple[Matrix, Matrix]:
-    """Return ``y - rho z`` and ``D x`` of a run of one party, a column for each iteration.
+def messages_of_a_run(
+    designs: tuple[Matrix, ...], target: Matrix, iterations: int
+) -> tuple[Matrix, Matrix]:
+    """Return what the first party's messages answer, and these, a column for each iteration.
 
-    All starts at 0, ``lambda = 1``, and the loss is ``||z - target||^2 / 2``.
+    All starts at 0, ``lambda = 1``, and the loss is ``||z - target||^2 / 2``. A message answers
+    ``v = y + rho (sum_{k != m} D_k x_k - z)``.
     """
+    dual = prediction = scaled(0, target)
+    sent = [prediction for _ in designs]
+    answered, messages = list[Row](), list[Row]()
+    for _ in range(iterations):
+        states = [
+            added(dual, scaled(PENALTY, added(*sent, scaled(-1, own), scaled(-1, prediction))))
+            for own in sent
+        ]
+        sent = [_message(design, state) for design, state in zip(designs, states, strict=True)]
+        answered.append(transposed(states[0])[0])
+        messages.append(transposed(sent[0])[0])
+        pulled = added(target, dual, *(scaled(PENALTY, each) for each in sent))
+        prediction = scaled(1 / (1 + PENALTY), pulled)
+        dual = added(dual, scaled(PENALTY, added(*sent, scaled(-1, prediction))))
+    return transposed(tuple(answered)), transposed(tuple(messages))
+
+
+def _message(design: Matrix, state: Matrix) -> Matrix:
+    """Return ``D x`` for the minimiser x of (6)."""
     gram = scaled(PENALTY, product(transposed(design), design))
     curved = inverse(added(identity_matrix(len(gram)), gram))
-    dual = prediction = scaled(0, target)
-    states, messages = [], []
-    for _ in range(iterations):
-        state = added(dual, scaled(-PENALTY, prediction))
-        message = scaled(-1, product(design, curved, transposed(design), state))
-        states.append(transposed(state)[0])
-        messages.append(transposed(message)[0])
-        pulled = added(target, dual, scaled(PENALTY, message))
-        prediction = scaled(1 / (1 + PENALTY), pulled)
-        dual = added(dual, scaled(PENALTY, added(message, scaled(-1, prediction))))
-    return transposed(tuple(states)), transposed(tuple(messages))
+    return scaled(-1, product(design, curved, transposed(design), state))
 
 
 def gram_from_messages(states: Matrix, messages: Matrix) -> Matrix:
     """Return ``D D'`` as the centre computes it from the last N columns of what it knows."""
     size = len(states)
     states, messages = (tuple(row[-size:] for row in each) for each in (states, messages))
-    known = added(states, scaled(PENALTY, messages))  # w = y + rho (D x - z)
+    known = added(states, scaled(PENALTY, messages))  # w
     return scaled(-1, product(messages, inverse(known)))
 
 

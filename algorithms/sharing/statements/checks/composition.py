@@ -33,25 +33,21 @@ def growth() -> tuple[Finding, ...]:
 def composition() -> tuple[Finding, ...]:
     """Prove (10) for T messages that are each (epsilon, delta)-DP given those before.
 
-    Source: Dwork, Rothblum & Vadhan 2010, Theorem III.3; this is their proof. Where each message is
+    Source: Dwork, Rothblum & Vadhan 2010, Theorem III.3; this is their proof. Where a message is
     (epsilon, delta)-DP, its two laws are those of an (epsilon, 0)-DP message but for events of
-    probability delta each; they add up to ``T delta``. The loss of an (epsilon, 0)-DP message lies
-    in ``[-epsilon, epsilon]``. Its mean given the past is at most ``epsilon (e^epsilon - 1)``: of
-    all pairs of laws the randomised response has the largest mean, ``epsilon (g - 1) / (g + 1)``
-    with ``g = e^epsilon >= 1``, and ``(g - 1) - (g - 1) / (g + 1) = (g - 1) g / (g + 1) >= 0``. By
-    Azuma's inequality for differences in an interval of length ``2 epsilon`` the sum exceeds ``T
-    epsilon (e^epsilon - 1) + s`` with probability at most ``exp(-2 s^2 / (T (2 epsilon)^2))``,
-    which for ``s = sqrt(2 T ln(1/delta')) epsilon`` is delta'.
+    probability delta (their Lemma 2.1); these add up to ``T delta``. Of (epsilon, 0)-DP laws p and
+    q the loss ``ln p/q`` lies in ``[-epsilon, epsilon]``. Its mean is at most that of ``(p - q) ln
+    p/q`` over outputs, as ``sum q ln q/p >= 0``, and with ``g = e^epsilon`` each term is at most
+    ``|p - q| epsilon <= (g - 1) min(p, q) epsilon``: if ``p >= q``, then ``p - q <= g q - q``. So
+    the mean given the past is at most ``epsilon (e^epsilon - 1)``. By Azuma's inequality for
+    differences in an interval of length ``2 epsilon`` the sum exceeds ``T epsilon (e^epsilon - 1) +
+    s`` with probability at most ``exp(-2 s^2 / (T (2 epsilon)^2))``, which for ``s = sqrt(2 T
+    ln(1/delta')) epsilon`` is delta'.
     """
-    g, h, count, epsilon, log = unknowns("g h T epsilon log")  # h is 1/(g + 1)
-    difference = (g - 1) * (1 - h)
+    g, q, count, epsilon, log = unknowns("g q T epsilon log")
     shift = 2 * count * log * epsilon**2  # s^2
     return (
-        identity(
-            difference.substitute({"g": 1 / h - 1}),
-            ((g - 1) * g * h).substitute({"g": 1 / h - 1}),
-            "the means' difference, with 1/(g + 1) = h",
-        ),
+        identity(g * q - q, (g - 1) * q, "p - q at its largest"),
         identity(2 * shift / (count * (2 * epsilon) ** 2), log, "Azuma's exponent"),
     )
 

@@ -27,6 +27,11 @@ from dpaudit.polynomials import Polynomial, unknowns, vectors
 E_BELOW, E_ABOVE = Fraction(27, 10), Fraction(68, 25)
 E_SQUARED_ABOVE = Fraction(37, 5)
 PI_BELOW, PI_ABOVE = Fraction(314, 100), Fraction(315, 100)
+_LONG, _SHORT = Fraction(12, 13), Fraction(5, 13)
+NEIGHBOURS = (
+    ((_LONG, _SHORT), (Fraction(1), Fraction(0)), (_LONG, _SHORT)),
+    ((_LONG, _SHORT), (Fraction(1), Fraction(0)), (_LONG, -_SHORT)),
+)
 
 
 def loss_of_an_output() -> tuple[Finding, ...]:
@@ -65,6 +70,30 @@ def laws_of_the_noise() -> tuple[Finding, ...]:
             relation="=",
             right=there,
             instance="covariance of two entries over sigma^2, under D and under D'",
+        ),
+    )
+
+
+def separated_neighbours() -> tuple[Finding, ...]:
+    """Return the probability of an event under two neighbours, whatever sigma is.
+
+    Three records in two columns, of which the last has the sign of its short entry changed. With
+    noise on the model the message is ``D x~``, in the column space of D. ``w = (1, 0, -1)`` is
+    normal to it, as the first and last record are equal, so that ``w'D x~ = 0`` for certain. Under
+    D' ``w'D' x~`` is ``10/13`` times the second entry of x~, a Gaussian of variance above 0: the
+    same event has probability 0. So ``1 <= e^epsilon 0 + delta`` is needed.
+    """
+    here, there = NEIGHBOURS
+    seen = [
+        tuple(one - other for one, other in zip(d[0], d[2], strict=True)) for d in (here, there)
+    ]
+    certain = [Fraction(int(not any(row))) for row in seen]
+    return (
+        Finding(
+            left=certain[0],
+            relation="<=",
+            right=1000 * certain[1] + Fraction(99, 100),
+            instance="P(S | D) against e^epsilon P(S | D') + delta, e^epsilon = 1000, delta = 0.99",
         ),
     )
 

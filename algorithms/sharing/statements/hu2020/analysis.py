@@ -20,9 +20,13 @@ ROWS = (
         name="hu2020-analysis",
         place="section 4",
         statement="Algorithm 1 with the outputs D_m x~_m^{t+1}, t = 0, ..., T - 1, is (epsilon, "
-        "delta)-differentially private for carefully selected sigma.",
+        "delta)-differentially private for some carefully selected sigma.",
         standing="gloss",
-        evidence=Consequence("hu2020-corollary1", "it announces this", "restates"),
+        evidence=CounterexampleEvidence(f"{_CHECKS}.theorem1:separated_neighbours"),
+        cause=causes.SUPPORT.name,
+        defence="Theorem 1 says which sigma.",
+        answer="With the noise of (7) none is large enough: an event has probability 1 under a "
+        "dataset and 0 under its neighbour.",
         privacy=True,
     ),
     LedgerRow(

@@ -17,18 +17,23 @@ _CHECKS = "dpaudit.algorithms.sharing.statements.checks.algorithm"
 
 _EARLIER = "dpaudit.algorithms.sharing.statements.hu2019.checks.method"  # of the same text
 
+_SEPARATED = "dpaudit.algorithms.sharing.statements.checks.theorem1:separated_neighbours"
+
 ROWS = (
     LedgerRow(
-        name="hu2020-abstract-leakage",
-        place="abstract",
-        statement="Each party shares one value for each sample, which minimises the risk that data "
-        "leak.",
+        name="hu2020-largely-prevents",
+        place="abstract; section 1",
+        statement="Each party only shares a single value for each sample, which minimises the risk "
+        "of leakage, and largely prevents that its features are disclosed.",
         standing="gloss",
-        evidence=Consequence(
-            "hu2020-largely-prevents",
-            "least leakage would prevent that records are found",
-            "implies",
-        ),
+        evidence=CounterexampleEvidence(f"{_CHECKS}:disclosed_features"),
+        cause=causes.SINGLE_VALUE.name,
+        defence='"Largely" leaves room, a sample has more features than it has messages at first, '
+        "and noise is added in section 3 to give a guarantee.",
+        answer="For R = ||x||^2/2 and without noise the centre knows all but D in D x = -D D'w / "
+        "lambda, so that N messages give D D': every inner product of the party's records, that is "
+        "the records but for a rotation. Where a party has one feature, one message is that "
+        "feature up to a factor.",
     ),
     LedgerRow(
         name="hu2020-abstract-privacy",
@@ -54,24 +59,9 @@ ROWS = (
         "single value for each sample.",
         standing="gloss",
         evidence=Convention(
-            "what Algorithm 1 sends in each iteration; what that tells is the next row"
+            "what Algorithm 1 sends in each iteration; what that tells is hu2020-largely-prevents"
         ),
         note="In each iteration: T values for each sample in a run.",
-    ),
-    LedgerRow(
-        name="hu2020-largely-prevents",
-        place="section 1",
-        statement="That each party only sends a single value for each sample largely prevents that "
-        "its features are disclosed.",
-        standing="gloss",
-        evidence=CounterexampleEvidence(f"{_CHECKS}:disclosed_features"),
-        cause=causes.SINGLE_VALUE.name,
-        defence='"Largely" leaves room, a sample has more features than it has messages at first, '
-        "and noise is added in section 3 to give a guarantee.",
-        answer="For R = ||x||^2/2 and without noise the centre knows all but D in D x = -D D'w / "
-        "lambda, so that N messages give D D': every inner product of the party's records, that is "
-        "the records but for a rotation. Where a party has one feature, one message is that "
-        "feature up to a factor.",
     ),
     LedgerRow(
         name="hu2020-intro-privacy",
@@ -88,9 +78,11 @@ ROWS = (
         statement="The law of the values sent is relatively insensitive to any change of a single "
         "feature of a party's data.",
         standing="gloss",
-        evidence=Consequence(
-            "hu2020-theorem1", "this is what the theorem says of one column, in words", "restates"
-        ),
+        evidence=CounterexampleEvidence(_SEPARATED),
+        cause=causes.SUPPORT.name,
+        defence="It says in words what differential privacy is for.",
+        answer="One message has probability 1 of an event under one dataset, and 0 under its "
+        "neighbour, whatever sigma is.",
         privacy=True,
     ),
     LedgerRow(
@@ -323,11 +315,11 @@ ROWS = (
         statement="The shared value D_m x_m is perturbed with carefully designed noise in (7), "
         "which gives differential privacy.",
         standing="gloss",
-        evidence=Consequence(
-            "hu2020-theorem1",
-            "what is claimed of the algorithm as it is written, where (7) perturbs x_m",
-            "restates",
-        ),
+        evidence=CounterexampleEvidence(_SEPARATED),
+        cause=causes.SUPPORT.name,
+        defence="D_m x~_m has noise in every entry, of the variance that Theorem 1 asks for.",
+        answer="(7) perturbs x_m, so that what is sent stays in the column space of the data, "
+        "which neighbours do not share.",
         privacy=True,
     ),
     LedgerRow(
