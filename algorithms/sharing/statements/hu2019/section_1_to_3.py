@@ -65,6 +65,14 @@ ROWS = (
         evidence=Convention("A statement about earlier work, which is cited."),
     ),
     LedgerRow(
+        name="hu2019-related-work",
+        place="section 1.1",
+        statement="Others' methods split samples, give no privacy guarantee, answer simpler queries, "
+        "or encrypt, at a cost; privacy over split features is yet to be explored.",
+        standing="gloss",
+        evidence=Convention("Statements about the work of others, which is cited."),
+    ),
+    LedgerRow(
         name="hu2019-insensitive",
         place="section 1",
         statement="The law of the shared values is relatively insensitive to any change of a "

@@ -118,9 +118,9 @@ ROWS = (
         statement="Assumption 1.2 is achievable if rho is large enough.",
         standing="gloss",
         evidence=proof("privacy:achievable_penalty"),
-        note="Above max(2 L, max_m (2 sigma_max + lambda L_m)/sigma_min). With it comes that "
-        "(M - 1) rho is above 2 for three parties or more with a loss of L = 1, where Lemma 4 "
-        "fails.",
+        note="Above max(2 L, max_m (2 sigma_max + lambda L_m)/sigma_min). Without a regulariser it "
+        "asks for a rho of at least 2, so that from three parties on (M - 1) rho is above 2, where "
+        "Lemma 4 fails.",
     ),
     LedgerRow(
         name="hu2019-assumption2-1",

@@ -31,7 +31,7 @@ ROWS = (
     ),
     LedgerRow(
         name="hu2019-stationary-limits",
-        place="section 7.1, Theorem ??, Part 2",
+        place="section 7.1, Theorem ??, Part 2, and after eq. (25) and (26)",
         statement="Every limit point is stationary: sum_m D_m x_m* = z*, grad l(z*) = y*, and x_m* "
         "is optimal for y*.",
         standing="theorem",
@@ -47,6 +47,16 @@ ROWS = (
         statement="grad l(z^{t+1}) - y^t + rho (z^{t+1} - sum_m D_m x_m^{t+1}) = 0.",
         standing="proof step",
         evidence=proof("lemmas:slope_is_dual"),
+    ),
+    LedgerRow(
+        name="hu2019-limit-slope",
+        place="section 7.1, Part 2, after eq. (21)",
+        statement="Taking the limit, grad l(z*) = y* at a limit point.",
+        standing="proof step",
+        evidence=Consequence(
+            "hu2019-equation13", "grad l is continuous, and y^t = grad l(z^t) for every t >= 1."
+        ),
+        note="It needs no vanishing gap, which the text takes for it.",
     ),
     LedgerRow(
         name="hu2019-equation22",
