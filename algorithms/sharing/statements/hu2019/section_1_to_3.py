@@ -67,8 +67,8 @@ ROWS = (
     LedgerRow(
         name="hu2019-related-work",
         place="section 1.1",
-        statement="Others' methods split samples, give no privacy guarantee, answer simpler queries, "
-        "or encrypt, at a cost; privacy over split features is yet to be explored.",
+        statement="Others' methods split samples, give no privacy guarantee, answer simpler "
+        "queries, or encrypt, at a cost; privacy over split features is yet to be explored.",
         standing="gloss",
         evidence=Convention("Statements about the work of others, which is cited."),
     ),

@@ -171,11 +171,11 @@ def bounded_iterates() -> tuple[Finding, ...]:
 
     ``J = (grad l + rho)^-1`` exists. ``grad l(a) - grad l(b) = H (a - b)`` with a symmetric H whose
     eigenvalues lie in ``[-mu, L]``, so that ``grad l o J`` is Lipschitz with the largest
-    ``|h/(h + rho)|`` of them as its constant, at most ``q = max(L/(rho + L), mu/(rho - mu))``. It is
-    below 1: ``rho (rho - mu) > 2 L^2 >= 2 mu^2``, and ``rho (rho - mu) - 2 mu^2 = (rho - 2 mu)(rho +
-    mu)``, so that ``rho > 2 mu``. So ``grad l(z')`` is a q-contraction of ``grad l(z)`` plus a
-    bounded term, and stays bounded; y is that slope, and ``z' = S' - (y' - y)/rho`` is bounded as
-    well. Bounded sequences in R^n have limit points. Checked: the factorisation.
+    ``|h/(h + rho)|`` of them as its constant, at most ``q = max(L/(rho + L), mu/(rho - mu))``. It
+    is below 1: ``rho (rho - mu) > 2 L^2 >= 2 mu^2``, and ``rho (rho - mu) - 2 mu^2`` is ``(rho - 2
+    mu)(rho + mu)``, so that ``rho > 2 mu``. So ``grad l(z')`` is a q-contraction of ``grad l(z)``
+    plus a bounded term, and stays bounded; y is that slope, and ``z' = S' - (y' - y)/rho`` is
+    bounded as well. Bounded sequences in R^n have limit points. Checked: the factorisation.
     """
     rho, mu = unknowns("rho mu")
     return (identity(rho * (rho - mu) - 2 * mu**2, (rho - 2 * mu) * (rho + mu), "rho > 2 mu"),)
