@@ -89,28 +89,64 @@ def audit_words(audit: PublishedAudit) -> str:
     return f"{name}{', '.join(said)} ({audit.unit}): {audit.verdict}"
 
 
-def deciding_words(judged: JudgedRow) -> Sequence[str]:
-    """Return sentences of all that decided a row, or of why nothing did; its note comes last."""
+def deciding_words(judged: JudgedRow, most: int | None = None) -> Sequence[str]:
+    """Return sentences of all that decided a row, or of why nothing did; its note comes last.
+
+    Parameters
+    ----------
+    judged
+        The row.
+    most
+        How many findings of its check are shown, those that do not hold first; None for all.
+    """
     row = judged.row
-    said = [f"{finding_words(finding)}." for finding in judged.findings]
+    said = _finding_sentences(judged.findings, most)
     said += [f"{audit_words(audit)}." for audit in judged.audits]
     match row.evidence:
         case Consequence() as link:
             said.append(_link_words(judged, link))
         case OpenQuestion(reason) | Convention(reason):
-            said.append(reason)
+            said.append(sentence(reason))
         case ReproductionEvidence() as drawn:
             said += _figure_words(judged, drawn)
-    said += [f"Of the repair: {finding_words(one)}." for one in judged.repair_findings]
-    return [*said, row.note] if row.note else said
+    repair = _finding_sentences(judged.repair_findings, most)
+    said += ["What repairs it:", *repair] if repair else []
+    return [*said, sentence(row.note)] if row.note else said
+
+
+def sentence(text: str) -> str:
+    """Return a text with a capital at its beginning and a point at its end.
+
+    A first word of one letter is a symbol, and stays.
+
+    Examples
+    --------
+    >>> sentence("no figure shows it"), sentence("x is not in it.")
+    ('No figure shows it.', 'x is not in it.')
+    """
+    first, _, rest = text.partition(" ")
+    if len(first) > 1 and first.isalpha() and first.islower():
+        first = first.capitalize()
+    whole = f"{first} {rest}".rstrip()
+    return whole if whole.endswith((".", "?", "!")) else f"{whole}."
+
+
+def _finding_sentences(findings: Sequence[Finding], most: int | None) -> list[str]:
+    if most is None or len(findings) <= most:
+        return [f"{finding_words(finding)}." for finding in findings]
+    ordered = sorted(findings, key=lambda finding: finding.holds)
+    shown, rest = ordered[:most], ordered[most:]
+    holding = sum(finding.holds for finding in rest)
+    outcome = "hold" if holding == len(rest) else f"were looked at, {holding} of which hold"
+    return [*(f"{finding_words(finding)}." for finding in shown), f"{len(rest)} more {outcome}."]
 
 
 def _link_words(judged: JudgedRow, link: Consequence) -> str:
     other = judged.decided_by
     verdict = "not judged" if other is None else other.verdict
     if link.link == "follows" and verdict == "proved":
-        return f"It follows from {link.row}: {link.step}"
-    return _OTHERWISE[link.link].format(link.row, verdict, link.step)
+        return f"It follows from {link.row}. {sentence(link.step)}"
+    return _OTHERWISE[link.link].format(link.row, verdict, sentence(link.step))
 
 
 def _figure_words(judged: JudgedRow, drawn: ReproductionEvidence) -> Sequence[str]:

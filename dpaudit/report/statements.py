@@ -11,6 +11,7 @@ from dpaudit.report.findings import deciding_words
 from dpaudit.report.ledger_schema import causes_of
 from dpaudit.report.render import markdown_text, templates
 
+_MOST = 3  # findings of a check that the page shows; `dpaudit show` has them all
 _MARKS: Mapping[str, str] = {
     "proved": "✓",
     "refuted": "✗",
@@ -76,7 +77,7 @@ def _by(judged: JudgedRow) -> str:
 
 
 def _render_numbers(judged: JudgedRow) -> str:
-    said = [markdown_text(words) for words in deciding_words(judged)]
+    said = [markdown_text(words) for words in deciding_words(judged, _MOST)]
     if judged.audits:
         page = judged.audits[0].report.removesuffix("html") + "md"
         said.append(f"[Report](../reports/{page}).")

@@ -4,11 +4,11 @@ from fractions import Fraction
 
 import pytest
 
-from dpaudit.extension.ledger import Finding
-from dpaudit.ledger.verdicts import Ledger
-from dpaudit.report.findings import finding_words, number_words
+from dpaudit.extension.ledger import Finding, OpenQuestion
+from dpaudit.ledger.verdicts import JudgedRow, Ledger
+from dpaudit.report.findings import deciding_words, finding_words, number_words
 from dpaudit.report.statements import render_statements
-from tests.ledger.invented import AUDITS, paper
+from tests.ledger.invented import AUDITS, paper, row
 
 
 @pytest.fixture(scope="module")
@@ -73,3 +73,18 @@ def test_numbers_are_exact_or_told_apart(finding, words):
 def test_a_fraction_beyond_floats_has_its_power_of_ten():
     assert number_words(Fraction(7 * 10**500)) == "about 10^500"
     assert number_words(Fraction(-7, 10**500)) == "about -10^-500"
+
+
+def test_of_many_findings_those_that_fail_are_shown_first():
+    true = [Finding(left=n, relation="=", right=n, instance=f"n = {n}") for n in range(6)]
+    false = Finding(left=1, relation="<", right=1, instance="last")
+    judged = JudgedRow(
+        row=row("many", OpenQuestion("none"), note="x is small"),
+        paper="smith2031",
+        verdict="refuted",
+        findings=(*true, false),
+    )
+    shown = deciding_words(judged, 2)
+    assert shown[:3] == ["1 < 1 is false (last).", "0 = 0 is true (n = 0).", "5 more hold."]
+    assert shown[3:] == ["None.", "x is small."]
+    assert len(deciding_words(judged)) == 9
