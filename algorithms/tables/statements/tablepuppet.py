@@ -72,7 +72,7 @@ _APPENDIX_A = (
         statement="Adding 1/N sum_j lambda_j'(S_j - z_j) and rho/(2N) sum_j ||S_j - z_j||^2 gives "
         "the augmented Lagrangian of (26).",
         standing="definition",
-        evidence=Convention("it defines; multipliers and penalty have the loss's factor 1/N"),
+        evidence=Convention("A definition; multipliers and penalty have the loss's factor 1/N."),
     ),
     LedgerRow(
         name="tables-equation27",
@@ -96,7 +96,7 @@ _APPENDIX_A = (
         repair="f_k(theta_k; T_k)",
         repair_check=f"{_CHECKS}:residual_of_all",
         defence="All f may be one function, such as a linear one.",
-        answer="theta_k and T_k have the sizes of table k, so that f_i is not defined on them; "
+        answer="Theta_k and T_k have the sizes of table k, so that f_i is not defined on them; "
         "(26) and (27) have f_k, and only that gives (29).",
     ),
     LedgerRow(
@@ -143,7 +143,7 @@ _APPENDIX_B = (
         statement="X_i has N tuples and T_i has n_i; tuple j of T_i is in the rows G_i(j) of X_i, "
         "and |G_i(j)| is their number.",
         standing="definition",
-        evidence=Convention("it names the parts of a join; G_i(j) may be empty"),
+        evidence=Convention("It names the parts of a join; G_i(j) may be empty."),
         note="h_{i,j} is a tuple's prediction here, and that of a row of the join in (26).",
     ),
     LedgerRow(
@@ -168,7 +168,7 @@ _APPENDIX_B = (
         place="appendix B, after eq. (35)",
         statement="SGD can solve the theta-update of (35).",
         standing="gloss",
-        evidence=Convention("a choice of a solver; no accuracy is claimed"),
+        evidence=Convention("A choice of a solver; no accuracy is claimed."),
     ),
     LedgerRow(
         name="tables-communication-before",
@@ -184,14 +184,14 @@ _APPENDIX_B = (
         statement="Y_{i,j} is the sum of lambda_g + rho s_{i,g} over the rows g of tuple j, and "
         "G_{i,j} their number.",
         standing="definition",
-        evidence=Convention("it defines"),
+        evidence=Convention("A definition."),
     ),
     LedgerRow(
         name="tables-mapping",
         place="appendix B, before eq. (36)",
         statement="So the server need not send the table mapping to the clients.",
         standing="gloss",
-        evidence=Consequence("tables-equation38", "(38) has Y and G in it, and no p_i"),
+        evidence=Consequence("tables-equation38", "(38) has Y and G in it, and no p_i."),
         note="G still tells how often a tuple is joined.",
     ),
     LedgerRow(
@@ -220,7 +220,7 @@ _APPENDIX_C = (
         place="appendix C",
         statement="Label differential privacy: the dataset of Definition 1 is the set of labels.",
         standing="definition",
-        evidence=Convention("it defines"),
+        evidence=Convention("A definition."),
     ),
     LedgerRow(
         name="tables-labels-once",
@@ -228,7 +228,7 @@ _APPENDIX_C = (
         statement="One-time Laplace noise on each coordinate of the labels before training makes "
         "them epsilon-label-DP, with delta = 0.",
         standing="gloss",
-        evidence=Consequence("tables-theorem1", "the theorem says with which noise", "restates"),
+        evidence=Consequence("tables-theorem1", "The theorem says with which noise.", "restates"),
         privacy=True,
     ),
     LedgerRow(
@@ -249,7 +249,7 @@ _APPENDIX_C = (
         statement="Per-sample gradients are clipped to C, noise N(0, C^2 sigma^2) is added, and "
         "the moments accountant of [7] accumulates the budget.",
         standing="definition",
-        evidence=Convention("steps of the algorithm, and a choice of an accountant"),
+        evidence=Convention("Steps of the algorithm, and a choice of an accountant."),
     ),
     LedgerRow(
         name="tables-theorem2",
@@ -289,8 +289,8 @@ _APPENDIX_C = (
         statement="The guarantee is for all delta >= 0.",
         standing="gloss",
         evidence=Convention(
-            "at delta = 0 no sigma satisfies the condition, which then asks for infinite noise, so "
-            "that nothing is said of it"
+            "At delta = 0 no sigma satisfies the condition, which then asks for infinite noise, so "
+            "that nothing is said of it."
         ),
         note="delta > 0 is meant.",
     ),

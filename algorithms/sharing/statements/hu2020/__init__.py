@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dpaudit.algorithms.sharing.statements import causes
 from dpaudit.algorithms.sharing.statements.hu2019 import causes as earlier
 from dpaudit.algorithms.sharing.statements.hu2020 import analysis, body, experiments, supplement
@@ -24,7 +26,10 @@ PAPER = Paper(
         causes.STATIONARY,
         causes.DENSITY,
         causes.REDUNDANT,
-        earlier.AMBIGUOUS_LABELS,
+        replace(
+            earlier.AMBIGUOUS_LABELS,
+            text="Y_i is one label; the printed set has N entries.",
+        ),
         earlier.FREE_INDEX,
         earlier.SCALING,
         earlier.ONE_VALUE,

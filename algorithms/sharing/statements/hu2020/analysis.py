@@ -49,14 +49,14 @@ ROWS = (
         place="section 4, Assumption 1.2",
         statement="R_m has a second derivative that is at most c_1 in size.",
         standing="hypothesis",
-        evidence=Convention("a choice of regularisers: ||x||^2/2 has c_1 = 1, ||x||_1 has none"),
+        evidence=Convention("A choice of regularisers: ||x||^2/2 has c_1 = 1, ||x||_1 has none."),
     ),
     LedgerRow(
         name="hu2020-assumption1.3",
         place="section 4, Assumption 1.3",
         statement="Each row of D_m has norm 1.",
         standing="hypothesis",
-        evidence=Convention("records can be scaled so"),
+        evidence=Convention("Records can be scaled so."),
         note="Of two neighbours that both have unit rows, and differ in one column, only signs in "
         "that column differ.",
     ),
@@ -66,7 +66,7 @@ ROWS = (
         statement="The assumptions are widely used: 1.1 is adopted in [28] and [29], 1.2 comes "
         "from [21], 1.3 from [21] and [28].",
         standing="gloss",
-        evidence=Convention("citations"),
+        evidence=Convention("Citations."),
     ),
     LedgerRow(
         name="hu2020-definition1",
@@ -74,7 +74,7 @@ ROWS = (
         statement="The sensitivity of D_m x_m is its largest movement in L2 norm between datasets "
         "that differ in one feature column with ||D_m - D_m'|| <= 1.",
         standing="definition",
-        evidence=Convention("it defines"),
+        evidence=Convention("A definition."),
     ),
     LedgerRow(
         name="hu2020-lemma1",
@@ -168,7 +168,7 @@ ROWS = (
         statement="Experiments show that ADMM sharing takes much fewer epochs than SGD where "
         "features are many.",
         standing="gloss",
-        evidence=Consequence("hu2020-figure2-epochs", "it refers to this figure", "restates"),
+        evidence=Consequence("hu2020-figure2-epochs", "It refers to this figure.", "restates"),
     ),
     LedgerRow(
         name="hu2020-wide-advantage",

@@ -41,7 +41,7 @@ ROWS = (
         statement="With carefully designed noise the algorithm is differentially private, and its "
         "guarantee is bounded.",
         standing="gloss",
-        evidence=Consequence("hu2020-corollary1", "it announces this", "restates"),
+        evidence=Consequence("hu2020-corollary1", "It announces this.", "restates"),
         privacy=True,
     ),
     LedgerRow(
@@ -50,7 +50,7 @@ ROWS = (
         statement="Experiments show that the algorithm converges efficiently, and has an advantage "
         "over SGD on data with many features.",
         standing="gloss",
-        evidence=Consequence("hu2020-figure2-epochs", "it announces this", "restates"),
+        evidence=Consequence("hu2020-figure2-epochs", "It announces this.", "restates"),
     ),
     LedgerRow(
         name="hu2020-no-parameters",
@@ -59,7 +59,7 @@ ROWS = (
         "single value for each sample.",
         standing="gloss",
         evidence=Convention(
-            "what Algorithm 1 sends in each iteration; what that tells is hu2020-largely-prevents"
+            "What Algorithm 1 sends in each iteration; what that tells is hu2020-largely-prevents."
         ),
         note="In each iteration: T values for each sample in a run.",
     ),
@@ -69,7 +69,7 @@ ROWS = (
         statement="Perturbed by carefully designed Gaussian noise, the values sent are (epsilon, "
         "delta)-differentially private.",
         standing="gloss",
-        evidence=Consequence("hu2020-theorem1", "it announces this", "restates"),
+        evidence=Consequence("hu2020-theorem1", "It announces this.", "restates"),
         privacy=True,
     ),
     LedgerRow(
@@ -91,7 +91,7 @@ ROWS = (
         statement="Compared to gradient methods the algorithm scales as features grow in number, "
         "and converges robustly.",
         standing="gloss",
-        evidence=Consequence("hu2020-scalable", "the first half is that of section 3", "restates"),
+        evidence=Consequence("hu2020-scalable", "The first half is that of section 3.", "restates"),
         note="Robust convergence is only said of experiments; no theorem of this paper is about "
         "it.",
     ),
@@ -101,7 +101,7 @@ ROWS = (
         statement="The algorithm also converges under moderate noise, so that features of other "
         "parties can be used.",
         standing="gloss",
-        evidence=Consequence("hu2020-figure3-moderate", "it announces this", "restates"),
+        evidence=Consequence("hu2020-figure3-moderate", "It announces this.", "restates"),
     ),
     LedgerRow(
         name="hu2020-related-guarantee",
@@ -109,7 +109,7 @@ ROWS = (
         statement="This work establishes an (epsilon, delta)-differential privacy guarantee for "
         "federated learning over distributed features.",
         standing="gloss",
-        evidence=Consequence("hu2020-corollary1", "it announces this", "restates"),
+        evidence=Consequence("hu2020-corollary1", "It announces this.", "restates"),
         privacy=True,
     ),
     LedgerRow(
@@ -118,7 +118,7 @@ ROWS = (
         statement="ADMM sharing converges in fewer epochs than gradient methods where features are "
         "many.",
         standing="gloss",
-        evidence=Consequence("hu2020-figure2-epochs", "it announces this", "restates"),
+        evidence=Consequence("hu2020-figure2-epochs", "It announces this.", "restates"),
     ),
     LedgerRow(
         name="hu2020-loss-grows",
@@ -133,7 +133,7 @@ ROWS = (
         place="section 2",
         statement="N samples, each with d features on M parties: d is the sum of the d_m.",
         standing="definition",
-        evidence=Convention("it names the parts of a split"),
+        evidence=Convention("It names the parts of a split."),
     ),
     LedgerRow(
         name="hu2020-erm",
@@ -141,7 +141,7 @@ ROWS = (
         statement="The model minimises the mean loss of f(D^i; x) plus lambda R(x) over a closed "
         "convex set X.",
         standing="definition",
-        evidence=Convention("it states the problem"),
+        evidence=Convention("It states the problem."),
     ),
     LedgerRow(
         name="hu2020-labels",
@@ -196,7 +196,7 @@ ROWS = (
         statement="R(x) is the sum of the R_m(x_m), which suits parties that each regularise their "
         "own model.",
         standing="hypothesis",
-        evidence=Convention("a choice of regularisers"),
+        evidence=Convention("A choice of regularisers."),
     ),
     LedgerRow(
         name="hu2020-strong-guarantee",
@@ -204,7 +204,7 @@ ROWS = (
         statement="Differential privacy is a strong guarantee: little about the raw data can be "
         "inferred from what is released.",
         standing="gloss",
-        evidence=Convention("it introduces the definition"),
+        evidence=Convention("It introduces the definition."),
     ),
     LedgerRow(
         name="hu2020-definition-dp",
@@ -212,7 +212,7 @@ ROWS = (
         statement="A randomised algorithm is (epsilon, delta)-differentially private if Pr(M(x) in "
         "S) <= exp(epsilon) Pr(M(y) in S) + delta for all S and all x, y with |x - y|_1 <= 1.",
         standing="definition",
-        evidence=Convention("it defines"),
+        evidence=Convention("A definition."),
     ),
     LedgerRow(
         name="hu2020-single-value",
@@ -252,7 +252,7 @@ ROWS = (
         place="section 3, eq. (5)",
         statement="The augmented Lagrangian, with dual variable y and penalty rho.",
         standing="definition",
-        evidence=Convention("it defines"),
+        evidence=Convention("A definition."),
     ),
     LedgerRow(
         name="hu2020-equation6",
@@ -260,14 +260,14 @@ ROWS = (
         statement="x_m minimises lambda R_m + <y, D_m x_m> + rho/2 ||sum_{k != m} D_k x~_k + D_m "
         "x_m - z||^2 over X_m, for all m in parallel.",
         standing="definition",
-        evidence=Convention("a step of the algorithm"),
+        evidence=Convention("A step of the algorithm."),
     ),
     LedgerRow(
         name="hu2020-equation7",
         place="section 3, eq. (7)",
         statement="x~_m = x_m + N(0, sigma_m^2).",
         standing="definition",
-        evidence=Convention("a step of the algorithm"),
+        evidence=Convention("A step of the algorithm."),
         note="Rows of norm 1 give every entry of D_m xi_m the variance sigma_m^2, as Theorem 1 "
         "asks; the entries are correlated, with covariance sigma_m^2 D_m D_m' of rank at most d_m.",
     ),
@@ -277,7 +277,7 @@ ROWS = (
         statement="z minimises l(z) - <y, z> + rho/2 ||sum_m D_m x~_m - z||^2, and y gains rho "
         "(sum_m D_m x~_m - z).",
         standing="definition",
-        evidence=Convention("steps of the algorithm"),
+        evidence=Convention("Steps of the algorithm."),
     ),
     LedgerRow(
         name="hu2020-line4",
@@ -293,7 +293,7 @@ ROWS = (
         statement="(6) gives a proper x_m that minimises the regulariser and brings the prediction "
         "close to z at the same time.",
         standing="gloss",
-        evidence=Convention("it reads the terms of (6) and (8), whose sums are what is minimised"),
+        evidence=Convention("It reads the terms of (6) and (8), whose sums are what is minimised."),
     ),
     LedgerRow(
         name="hu2020-quadratic",
@@ -305,7 +305,7 @@ ROWS = (
         cause=earlier.SQUARED.name,
         repair="the squared l_2 norm, with linear constraints or none",
         repair_check=f"{_CHECKS}:quadratic_program",
-        defence="l_2-norm regularisation commonly means the square.",
+        defence="L_2-norm regularisation commonly means the square.",
         answer="So it is read. The norm itself is not quadratic, and a ball is no linear "
         "constraint.",
     ),

@@ -15,7 +15,7 @@ from dpaudit.extension.ledger import (
 
 _CHECKS = "dpaudit.algorithms.sharing.statements.checks"
 STAND_IN = "synthetic records made to look like gisette's"
-_SAME = "hu2019 has the same figure and the same text: one card serves both"
+_SAME = "hu2019 has the same figure and the same text: one run decides both."
 
 ROWS = (
     LedgerRow(
@@ -40,7 +40,7 @@ ROWS = (
         statement="A prototype in Python solves (6) by L-BFGS-B and (8) entry by entry; x, y and z "
         "start at 0, the parameters of SGD at random.",
         standing="gloss",
-        evidence=Convention("choices of the experiments"),
+        evidence=Convention("Choices of the experiments."),
         note="As all starts at 0, the first message is noise alone.",
     ),
     LedgerRow(
@@ -90,7 +90,7 @@ ROWS = (
         statement="This shows that ADMM is superior when the number of features is large.",
         standing="gloss",
         evidence=Consequence(
-            "hu2020-figure2-epochs", "one dataset's figure, of which this is said", "restates"
+            "hu2020-figure2-epochs", "One dataset's figure, of which this is said.", "restates"
         ),
     ),
     LedgerRow(
@@ -99,7 +99,7 @@ ROWS = (
         statement="In each epoch the x update is a trivial quadratic program, which is solved "
         "efficiently.",
         standing="gloss",
-        evidence=Consequence("hu2020-quadratic", "it says the same", "restates"),
+        evidence=Consequence("hu2020-quadratic", "It says the same.", "restates"),
     ),
     LedgerRow(
         name="hu2020-scalar",
@@ -115,7 +115,7 @@ ROWS = (
         statement="Corollary 1 implies that the total guarantee is stronger if fewer epochs are "
         "needed.",
         standing="gloss",
-        evidence=Consequence("hu2020-loss-grows", "(10) rises with T", "restates"),
+        evidence=Consequence("hu2020-loss-grows", "(10) rises with T.", "restates"),
         privacy=True,
     ),
     LedgerRow(
@@ -165,7 +165,7 @@ ROWS = (
         cause=causes.SAME_LIMIT.name,
         defence="What counts is the loss on test data after as many epochs as are run, and there "
         "ADMM is lower.",
-        answer="sklearn minimises the same convex objective if it is given the same weight of the "
+        answer="Sklearn minimises the same convex objective if it is given the same weight of the "
         "regulariser, and ADMM's fixed point is its minimiser, on any data. A lower test loss is "
         "that of another weight, or of stopping before the minimum, which sklearn can do too.",
     ),
@@ -211,7 +211,7 @@ ROWS = (
         statement="The privacy cost is well contained, as the algorithm converges in a few epochs.",
         standing="gloss",
         evidence=Consequence(
-            "hu2020-below-twenty", "the cost of a few epochs is that of T below 20", "restates"
+            "hu2020-below-twenty", "The cost of a few epochs is that of T below 20.", "restates"
         ),
         privacy=True,
         note="No epsilon of the noise levels in the figures is given.",
@@ -221,14 +221,14 @@ ROWS = (
         place="section 6",
         statement="Only intermediate values are shared, not even parameters of the model.",
         standing="gloss",
-        evidence=Convention("what Algorithm 1 sends"),
+        evidence=Convention("What Algorithm 1 sends."),
     ),
     LedgerRow(
         name="hu2020-conclusion-guarantee",
         place="section 6",
         statement="Differential privacy gives a guarantee within T epochs.",
         standing="gloss",
-        evidence=Consequence("hu2020-corollary1", "it sums this up", "restates"),
+        evidence=Consequence("hu2020-corollary1", "It sums this up.", "restates"),
         privacy=True,
     ),
     LedgerRow(
@@ -236,7 +236,7 @@ ROWS = (
         place="section 6",
         statement="ADMM sharing converges efficiently, especially where features are many.",
         standing="gloss",
-        evidence=Consequence("hu2020-figure2-epochs", "it sums this up", "restates"),
+        evidence=Consequence("hu2020-figure2-epochs", "It sums this up.", "restates"),
     ),
     LedgerRow(
         name="hu2020-conclusion-both",
@@ -245,7 +245,7 @@ ROWS = (
         "while ensuring a certain level of differential privacy.",
         standing="gloss",
         evidence=Consequence(
-            "hu2020-corollary1", "the level that is ensured is that of Corollary 1", "implies"
+            "hu2020-corollary1", "The level that is ensured is that of Corollary 1.", "implies"
         ),
         privacy=True,
     ),

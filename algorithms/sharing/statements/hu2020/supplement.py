@@ -128,7 +128,7 @@ ROWS = (
         place="section 7.1, last display",
         statement="So the movement is at most 3/(d_m rho) [lambda c_1 + (1 + M rho) b_1].",
         standing="proof step",
-        evidence=Consequence("hu2020-lemma1", "this is the lemma", "restates"),
+        evidence=Consequence("hu2020-lemma1", "This is the lemma.", "restates"),
         privacy=True,
     ),
     LedgerRow(
@@ -297,7 +297,7 @@ ROWS = (
         place="section 7.2, last display",
         statement="P(D x~ | D) < e^epsilon P(D x~ | D') + delta.",
         standing="proof step",
-        evidence=Consequence("hu2020-theorem1", "this is the theorem", "restates"),
+        evidence=Consequence("hu2020-theorem1", "This is the theorem.", "restates"),
         privacy=True,
     ),
 )
