@@ -181,56 +181,48 @@ def half_of_the_tail() -> tuple[Finding, ...]:
     )
 
 
-def tail(s: float) -> float:
-    """Return ``P(N(0, 1) >= s)``.
-
-    Examples
-    --------
-    >>> round(tail(1.96), 4)
-    0.025
-    """
-    return math.erfc(s / math.sqrt(2)) / 2
-
-
-def tail_bound(s: float) -> float:
-    """Return ``exp(-s^2/2) / (s sqrt(2 pi))``."""
-    return math.exp(-s * s / 2) / (s * math.sqrt(2 * math.pi))
-
-
-def normal_tail() -> tuple[Finding, ...]:
+def normal_tail() -> Finding:
     r"""Prove the tail bound ``P(n > r) <= sigma / (r sqrt(2 pi)) exp(-r^2/(2 sigma^2))``, r > 0.
 
     Proof. With ``s = r/sigma``, ``P = integral_s^inf phi(u) du <= integral_s^inf (u/s) phi(u) du =
-    phi(s)/s``, as ``u/s >= 1`` there and ``-phi`` has the derivative ``u phi(u)``. Checked at
-    numbers s.
+    phi(s)/s``: there ``u/s >= 1``, and ``-phi`` has the derivative ``u phi(u)``, since the exponent
+    ``-u^2/2`` has the derivative -u. Checked: that derivative, as a difference quotient at h = 0.
     """
-    return tuple(
-        Finding(left=tail(s), relation="<=", right=tail_bound(s), instance=f"r/sigma = {s}")
-        for s in (0.25, 1.0, 2.0, 4.75)
-    )
+    u, h = unknowns("u h")
+    quotient = (-((u + h) ** 2) / 2 + u**2 / 2) / h
+    return identity(quotient.substitute({"h": 0}), -u, "derivative of -u^2/2")
 
 
 def exponent_of_the_tail() -> tuple[Finding, ...]:
-    """Return ``r^2/(2 sigma^2)`` and the exponent that is printed, and the tail and its bound.
+    r"""Return ``r^2/(2 sigma^2)`` and the exponent that is printed, and the tail and its bound.
 
-    At ell = 12 and epsilon = 1: the exponent is half of what is printed, and the tail 90,000 times
-    the bound.
+    At ``ln(1.25/delta) = 12`` and epsilon = 1, with ``s = r/sigma``: the exponent ``s^2/2`` is half
+    of what is printed. ``P(n >= r) >= phi(s) s/(1 + s^2)``, for ``phi(s)/s - integral_s^inf phi/u^2
+    du`` is P, and the integral at most ``P/s^2``. The printed bound is ``phi(s) exp(-s^2/2) / s``,
+    so that P over it is at least ``s^2 exp(s^2/2) / (1 + s^2) >= s^2 (1 + s^2/2) / (1 + s^2)``.
     """
     ell, epsilon = Fraction(12), Fraction(1)
     square_of_s = (4 * ell - epsilon) ** 2 / (8 * ell)
-    printed = (4 * ell - epsilon) ** 2 / (8 * ell)
     instance = "r^2/(2 sigma^2), and the printed exponent, ln(1.25/delta) = 12, epsilon = 1"
-    s = math.sqrt(square_of_s)
-    bound = math.exp(-float(printed)) / (s * math.sqrt(2 * math.pi))
     return (
-        Finding(left=square_of_s / 2, relation="=", right=printed, instance=instance),
+        Finding(
+            left=square_of_s / 2,
+            relation="=",
+            right=(4 * ell - epsilon) ** 2 / (8 * ell),
+            instance=instance,
+        ),
         Finding(
             left=square_of_s / 2,
             relation="=",
             right=(4 * ell - epsilon) ** 2 / (16 * ell),
             instance=f"{instance}, with 16 for 8",
         ),
-        Finding(left=tail(s), relation="<=", right=bound, instance="P(n >= r) and its bound"),
+        Finding(
+            left=square_of_s * (1 + square_of_s / 2) / (1 + square_of_s),
+            relation="<=",
+            right=Fraction(1),
+            instance="P(n >= r) over the printed bound, from below, and 1",
+        ),
     )
 
 

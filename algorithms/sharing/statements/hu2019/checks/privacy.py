@@ -2,9 +2,7 @@ r"""Section 4 of hu2019: definitions, assumptions, and what becomes of a guarant
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
-from itertools import pairwise
 
 from dpaudit.algorithms.sharing.statements.hu2019.checks.exact_runs import (
     Numbers,
@@ -15,7 +13,7 @@ from dpaudit.algorithms.sharing.statements.hu2019.checks.exact_runs import (
 )
 from dpaudit.extension.identities import identity
 from dpaudit.extension.ledger import Finding
-from dpaudit.polynomials import unknowns
+from dpaudit.polynomials import Polynomial, unknowns
 
 # Rows of length 1 that differ in the sign of the second column's last entry: N = 3, d_m = 2.
 DESIGN = (fractions("12/13", "5/13"), fractions(1, 0), fractions("12/13", "5/13"))
@@ -198,57 +196,66 @@ def sign_of_a_changed_entry() -> tuple[Finding, Finding]:
     )
 
 
-def total_epsilon(rounds: int, epsilon: float, slack: float) -> float:
-    """Return epsilon' of (11), where ``slack`` is delta'.
-
-    Examples
-    --------
-    >>> round(total_epsilon(20, 1.0, 1e-5), 2)
-    55.83
-    """
-    spread = math.sqrt(2 * rounds * math.log(1 / slack)) * epsilon
-    return spread + rounds * epsilon * math.expm1(epsilon)
-
-
-def more_rounds_cost_more() -> tuple[Finding, ...]:
+def more_rounds_cost_more() -> tuple[Finding, Finding]:
     r"""Prove that epsilon' of (11) and ``T delta + delta'`` grow with T.
 
-    Proof. Both terms of (11) are a positive number times ``sqrt(T)`` and times T, as ``e^epsilon >
-    1``, and so is ``T delta``. What grows linearly is the number of messages, and with it the
-    second term. Checked at T = 1 to 20.
+    Proof. From T to T + 1 the square of the first term of (11) grows by ``2 ln(1/delta')
+    epsilon^2``, the second term by ``epsilon (e^epsilon - 1)``, and ``T delta`` by delta: all are
+    above 0 for epsilon > 0 and delta' < 1. What grows linearly is the number of messages, and with
+    it the second term. Checked, with unknowns for ``ln(1/delta')`` and ``e^epsilon``.
     """
-    values = [total_epsilon(rounds, 1.0, 1e-5) for rounds in range(1, 21)]
-    return tuple(
-        Finding(left=one, relation="<", right=other, instance=f"epsilon', T = {t} and {t + 1}")
-        for t, (one, other) in enumerate(pairwise(values), start=1)
+    rounds, logarithm, epsilon, power = unknowns("T ln(1/delta') epsilon e^epsilon")
+
+    def first_squared(count: Polynomial) -> Polynomial:
+        return 2 * count * logarithm * epsilon**2
+
+    def second(count: Polynomial) -> Polynomial:
+        return count * epsilon * (power - 1)
+
+    return (
+        identity(
+            first_squared(rounds + 1) - first_squared(rounds),
+            2 * logarithm * epsilon**2,
+            "growth of the first term's square",
+        ),
+        identity(
+            second(rounds + 1) - second(rounds), epsilon * (power - 1), "growth of the second term"
+        ),
     )
 
 
 def fewer_than_twenty_rounds() -> tuple[Finding, ...]:
-    """Return epsilon' of (11) at T = 19 and epsilon = 1, against two numbers that confine a risk.
+    """Return epsilon' of (11) at T = 19 from below, against two numbers that confine a risk.
 
-    The first is ``ln 999``: with epsilon' above it an output may leave one of two datasets that are
-    equally likely with more than 99.9%. The others are exact: what T guarantees add up to, T
-    epsilon, is less than the first term of (11) where ``2 ln(1/delta') > T``, at every epsilon, and
-    at ``delta' = 1e-5`` that logarithm is above 23, as ``2.72^23 < 1e10``.
+    At epsilon = 1 and ``delta' = 1e-5`` ``ln(1/delta')`` is above 11.5, as ``2.72^23 < 1e10``, so
+    that the first term's square is above ``2 * 19 * 11.5 = 437`` and the term above 20.9; and ``e -
+    1 > 1.718``. The first number is ``ln 999 < 7``, as ``2.7^7 > 999``: with epsilon' above it an
+    output may leave one of two datasets that are equally likely with more than 99.9%. The second is
+    19, what the guarantees of 19 epochs add up to; at any epsilon the first term alone is above ``T
+    epsilon`` for T up to 23.
     """
+    logarithm, root = Fraction(23, 2), Fraction(209, 10)
+    least = root + 19 * Fraction(1718, 1000)
+    words = "epsilon' of (11) from below, T = 19, epsilon = 1, delta' = 1e-5"
     return (
+        Finding(left=least, relation="<=", right=Fraction(7), instance=f"{words}, and ln 999 < 7"),
+        Finding(left=least, relation="<=", right=Fraction(19), instance=f"{words}, and T epsilon"),
         Finding(
-            left=total_epsilon(19, 1.0, 1e-5),
+            left=root**2,
             relation="<=",
-            right=math.log(999),
-            instance="epsilon' of (11) at T = 19, epsilon = 1, delta' = 1e-5, and ln 999",
-        ),
-        Finding(
-            left=Fraction(19 * 23),
-            relation="<=",
-            right=Fraction(19**2),
-            instance="(first term of (11) / epsilon)^2 from below, and T^2: T = 19, delta' = 1e-5",
+            right=2 * 19 * logarithm,
+            instance="20.9^2, and the square of the first term, from below",
         ),
         Finding(
             left=Fraction(272, 100) ** 23,
             relation="<",
             right=Fraction(10) ** 10,
             instance="e^23 from above, and (1/delta')^2",
+        ),
+        Finding(
+            left=Fraction(999),
+            relation="<",
+            right=Fraction(27, 10) ** 7,
+            instance="999, and e^7 from below",
         ),
     )
