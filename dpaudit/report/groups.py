@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, Literal, Protocol, TypeVar
 
 from dpaudit.extension.ledger import Cause
@@ -78,8 +78,17 @@ class Group(Generic[R]):
         return [row for tile in self.tiles for row in tile.rows]
 
 
+@dataclass
+class _Unnamed(Generic[R]):
+    verdict: Verdict
+    cause: Cause | None
+    tiles: list[Tile[R]] = field(default_factory=list)
+
+
 def grouped(rows: Iterable[R], catalogue: Catalogue) -> list[Group[R]]:
     """Return the claims of audits in groups: causes that touch privacy first, misprints last.
+
+    A cause that two papers have by one name is one.
 
     Parameters
     ----------
@@ -91,14 +100,16 @@ def grouped(rows: Iterable[R], catalogue: Catalogue) -> list[Group[R]]:
     by_claim = dict[str, list[R]]()
     for row in rows:
         by_claim.setdefault(row.result.claim, []).append(row)
-    groups = dict[_Key, list[Tile[R]]]()
+    groups = dict[tuple[Verdict, str], _Unnamed[R]]()
     for claim, audits in by_claim.items():
         entry = catalogue.entries.get(claim)
         verdict = verdict_on([one.result.verdict for one in audits], entry)
         title = catalogue.titles.get(claim, claim)
         tile = Tile(title=title, claim=claim, mark=_mark(verdict, entry), rows=audits)
-        groups.setdefault(_key(verdict, entry), []).append(tile)
-    return [_group(key, groups[key]) for key in sorted(groups, key=_order)]
+        cause = _cause(verdict, entry)
+        key = (verdict, "" if cause is None else cause.name)
+        groups.setdefault(key, _Unnamed(verdict, cause)).tiles.append(tile)
+    return [_group(one) for one in sorted(groups.values(), key=_order)]
 
 
 def verdict_on(verdicts: Iterable[Verdict], entry: Entry | None) -> Verdict:
@@ -114,25 +125,19 @@ def verdict_on(verdicts: Iterable[Verdict], entry: Entry | None) -> Verdict:
     return "proved" if proved and gravest_one == "not refuted" else gravest_one
 
 
-_Key = tuple[Verdict, str, Cause | None]  # the verdict, the paper, and what it falls by
+def _cause(verdict: Verdict, entry: Entry | None) -> Cause | None:
+    return None if verdict != "refuted" or entry is None else entry.cause
 
 
-def _key(verdict: Verdict, entry: Entry | None) -> _Key:
-    if verdict != "refuted" or entry is None or entry.cause is None:
-        return verdict, "", None
-    return verdict, entry.paper, entry.cause
-
-
-def _order(key: _Key) -> tuple[int, int, bool, str]:
-    verdict, paper, cause = key
-    ranked = list(_WITHOUT_CAUSE).index(verdict)
+def _order(group: _Unnamed[R]) -> tuple[int, int, bool, int]:
+    ranked, cause, alone = list(_WITHOUT_CAUSE).index(group.verdict), group.cause, len(group.tiles)
     if cause is None:
-        return ranked, len(_NATURES), False, ""
-    return ranked, _NATURES.index(cause.nature), not cause.privacy, paper
+        return ranked, len(_NATURES), False, -alone
+    return ranked, _NATURES.index(cause.nature), not cause.privacy, -alone
 
 
-def _group(key: _Key, tiles: Sequence[Tile[R]]) -> Group[R]:
-    verdict, _, cause = key
+def _group(group: _Unnamed[R]) -> Group[R]:
+    verdict, cause, tiles = group.verdict, group.cause, group.tiles
     if cause is None:
         return Group(title=_WITHOUT_CAUSE[verdict], text="", kind="", tiles=tiles)
     kind = cause.nature + (", of privacy" if cause.privacy else "")

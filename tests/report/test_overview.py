@@ -95,7 +95,7 @@ def test_a_cause_is_none_where_nothing_is_refuted():
     assert shown([audited("a-proof", "refuted")]) == [("Refuted", ["a-proof"])]
 
 
-def test_one_cause_of_two_papers_is_two():
+def test_a_cause_of_one_name_in_two_papers_is_one():
     other = Paper(
         name="jones2031",
         title="",
@@ -105,7 +105,7 @@ def test_one_cause_of_two_papers_is_two():
     )
     known = Catalogue(entries=entries_of_claims([PAPER, other]))
     rows = [audited("a-sign", "refuted"), audited("other", "refuted")]
-    assert shown(rows, known) == [("a sign", ["other"]), ("a sign", ["a-sign"])]
+    assert shown(rows, known) == [("a sign", ["a-sign", "other"])]
 
 
 def test_every_verdict_has_a_mark_of_its_own():
