@@ -44,6 +44,7 @@ from dpaudit.refutation import Condition, Evidence, Inequality
 ALTERNATING = "alternating models"  # what a certificate has to meet
 QUANTITY = "last step of z over the first"
 LIMIT = "limit of the steps of z"
+_TRIED = 50  # runs at corners, of which it is decided whether they alternate
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -154,26 +155,32 @@ def _run(
 def worst(
     setting: Setting, half_width: float, last: int, budget: int, rng: Generator
 ) -> BoundedRun:
-    """Return the one of so many drawn problems that alternates with the longest steps."""
+    """Return the one of so many drawn problems that alternates with the longest steps.
+
+    Where none does it is the one with the longest last step.
+    """
     m, n = setting.parties, setting.samples
     shared = rng.random((budget, 1, 1))
     designs = shared * rng.standard_normal((budget, 1, n))
     designs = designs + (1 - shared) * rng.standard_normal((budget, m, n))
     designs /= np.linalg.norm(designs, axis=2, keepdims=True)
     labels = rng.choice([-1.0, 1.0], size=(budget, n))
-    found = _run(setting, half_width, designs, labels, last)
-    length = np.linalg.norm(found[-1][1] - found[-2][1], axis=1)
-    for index in np.argsort(-length, kind="stable"):
-        one = BoundedRun(
+    *_, (_, before), (models, after) = _run(setting, half_width, designs, labels, last)
+    length = np.linalg.norm(after - before, axis=1)
+    cornered = (np.abs(models) == half_width).all(axis=1)
+
+    def run(index: int) -> BoundedRun:
+        return BoundedRun(
             setting=setting,
             half_width=half_width,
             designs=designs[index],
             labels=labels[index],
             last=last,
         )
-        if one.margin() >= 1 or length[index] <= 1e-9 * length.max():
-            return one
-    return one
+
+    longest = np.lexsort((-length, ~cornered))
+    candidates = (run(index) for index in longest[: np.count_nonzero(cornered)][:_TRIED])
+    return next((one for one in candidates if one.margin() >= 1), run(int(np.argmax(length))))
 
 
 def bounded(claim: Statement, factor: float, because: str) -> Inequality[BoundedRun]:
