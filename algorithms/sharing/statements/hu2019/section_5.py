@@ -13,6 +13,7 @@ from dpaudit.extension.ledger import (
 )
 
 _SAME = "hu2020 has the same figure and the same text: one run decides both."
+_ON_A9A = f"{_SAME} It divides rows of a9a by their norm, as Assumption 2.3 asks."
 
 ROWS = (
     LedgerRow(
@@ -46,7 +47,7 @@ ROWS = (
         statement="On a9a ADMM is slower than SGD.",
         standing="figure",
         evidence=ReproductionEvidence("hu2020-figure1", "slower on a9a"),
-        note=_SAME,
+        note=_ON_A9A,
     ),
     LedgerRow(
         name="hu2019-figure1-slightly",
@@ -54,7 +55,7 @@ ROWS = (
         statement="On a9a it is slower only slightly.",
         standing="figure",
         evidence=ReproductionEvidence("hu2020-figure1", "only slightly"),
-        note=_SAME,
+        note=_ON_A9A,
     ),
     LedgerRow(
         name="hu2019-figure1-end",
@@ -62,7 +63,7 @@ ROWS = (
         statement="On a9a both reach the same testing log loss in the end.",
         standing="figure",
         evidence=ReproductionEvidence("hu2020-figure1", "same end"),
-        note=_SAME,
+        note=_ON_A9A,
     ),
     LedgerRow(
         name="hu2019-figure2",
@@ -114,7 +115,7 @@ ROWS = (
         "parties.",
         standing="figure",
         evidence=ReproductionEvidence("hu2020-figure3", "more features on a9a"),
-        note=_SAME,
+        note=_ON_A9A,
     ),
     LedgerRow(
         name="hu2019-figure3-wide",
@@ -149,7 +150,7 @@ ROWS = (
         statement="On a9a ADMM still converges under moderate noise, in few epochs.",
         standing="figure",
         evidence=ReproductionEvidence("hu2020-figure3", "moderate noise on a9a"),
-        note=_SAME,
+        note=_ON_A9A,
     ),
     LedgerRow(
         name="hu2019-too-much-noise",
@@ -157,7 +158,7 @@ ROWS = (
         statement="On a9a too much noise may ruin the model.",
         standing="figure",
         evidence=ReproductionEvidence("hu2020-figure3", "too much noise on a9a"),
-        note=_SAME,
+        note=_ON_A9A,
     ),
     LedgerRow(
         name="hu2019-moderate-noise-wide",

@@ -16,6 +16,7 @@ from dpaudit.extension.ledger import (
 _CHECKS = "dpaudit.algorithms.sharing.statements.checks"
 STAND_IN = "synthetic records made to look like gisette's"
 _SAME = "hu2019 has the same figure and the same text: one run decides both."
+_ON_A9A = f"{_SAME} It divides rows of a9a by their norm, as Assumption 1.3 asks."
 
 ROWS = (
     LedgerRow(
@@ -49,7 +50,7 @@ ROWS = (
         statement="On a9a ADMM is slower than SGD.",
         standing="figure",
         evidence=ReproductionEvidence("hu2020-figure1", "slower on a9a"),
-        note=_SAME,
+        note=_ON_A9A,
     ),
     LedgerRow(
         name="hu2020-figure1-slightly",
@@ -57,7 +58,7 @@ ROWS = (
         statement="On a9a ADMM is slower only slightly.",
         standing="figure",
         evidence=ReproductionEvidence("hu2020-figure1", "only slightly"),
-        note=_SAME,
+        note=_ON_A9A,
     ),
     LedgerRow(
         name="hu2020-figure1-end",
@@ -65,7 +66,7 @@ ROWS = (
         statement="On a9a both reach the same test log loss in the end.",
         standing="figure",
         evidence=ReproductionEvidence("hu2020-figure1", "same end"),
-        note=_SAME,
+        note=_ON_A9A,
     ),
     LedgerRow(
         name="hu2020-figure2-epochs",
@@ -137,7 +138,7 @@ ROWS = (
         "party 1.",
         standing="figure",
         evidence=ReproductionEvidence("hu2020-figure3", "more features on a9a"),
-        note=_SAME,
+        note=_ON_A9A,
     ),
     LedgerRow(
         name="hu2020-figure3-features-wide",
@@ -177,7 +178,7 @@ ROWS = (
         "epochs, and improves on the local model.",
         standing="figure",
         evidence=ReproductionEvidence("hu2020-figure3", "moderate noise on a9a"),
-        note=_SAME,
+        note=_ON_A9A,
     ),
     LedgerRow(
         name="hu2020-figure3-moderate-wide",
@@ -195,7 +196,7 @@ ROWS = (
         statement="On a9a: Too much noise may ruin the model.",
         standing="figure",
         evidence=ReproductionEvidence("hu2020-figure3", "too much noise on a9a"),
-        note=_SAME,
+        note=_ON_A9A,
     ),
     LedgerRow(
         name="hu2020-figure3-ruin-wide",
