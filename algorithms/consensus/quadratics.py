@@ -46,13 +46,40 @@ M-ADMM converges to the optimum from every start if all modes are inside the uni
 diverges from almost every start if one is outside. The spectral radius is therefore what the
 theorem, read with bounded penalties, says to be below 1 when the m_i are above 0.
 
-**What is known.** If all nodes share a penalty, the paper's proof is sound up to (45), and
-`dpaudit.algorithms.consensus.statements.checks.convergence` completes it. For penalties of their
-own, regular graphs and M = 0: with ``z f`` for ``f+`` one gets ``(z L + (z - 1) S) f = -W^-1 p``
-and ``p = theta z/(z-1) L f``. The inner product with ``L f`` gives ``(a + b) z^2 - (a + 2b - c) z +
-b = 0``, where ``a = |L f|^2``, ``b = f* L S f >= 0`` as L and S commute, and ``0 < c = theta f* L
-W^-1 L f <= a`` unless f is a consensus: both roots are inside the unit circle. For other graphs and
-M nothing is proved here; the search finds no mode outside either.
+**All modes are inside the unit circle**, for any connected graph, any penalties ``w_i >= theta`` of
+the nodes' own, and any ``m_i >= 0`` that are not all 0. (``w_i > theta/2`` is enough.)
+
+*Reduction.* Let z be a mode with ``z != 1`` and ``u = 1/z``, ``b_i = theta / w_i``. Of ``z p = p +
+theta z L f`` follows ``p = theta z/(z - 1) L f``; with ``S = 2 D - L`` the first equation becomes
+
+    (m_i / w_i + 2 (1 - u) d_i) f_i  =  - u (1 + b_i - u) / (1 - u)  (L f)_i,
+
+d being the degrees. With ``y = D^1/2 f`` and the normalised Laplacian ``N = D^-1/2 L D^-1/2``,
+
+    diag(h) y = N y,     h_i = - (1 - u) (m_i / (w_i d_i) + 2 (1 - u)) / (u (1 + b_i - u)),
+
+so that ``sum_i h_i |y_i|^2 = y* N y``: a mean of the h_i is a real number in [0, 2], where the
+eigenvalues of N are.
+
+*No mode on the circle.* Let ``u = exp(i phi)`` with ``0 < phi < pi``. As ``(1 - u)^2 / u =
+-2 (1 - cos phi)`` and ``-(1 - u) / u = (1 - cos phi) + i sin phi``, h_i is
+
+    [4 (1 - cos phi) + (m_i / (w_i d_i)) ((1 - cos phi) + i sin phi)]
+        (b_i + 1 - cos phi + i sin phi) / |1 + b_i - u|^2,
+
+whose imaginary part is above 0: no mean of such numbers is real; nor is one for phi below 0, by
+conjugation. At ``u = -1``, ``h_i >= 8 / (2 + b_i) > 2`` as ``b_i <= 1 < 2``: no mean is at most 2.
+At ``z = 1`` f is a consensus c with ``m_i c = -p_i``, and p sums to 0: ``c = 0`` and ``p = 0``.
+
+*So none outside.* Penalties, of at least theta, and curvatures, not all 0, form a connected set;
+modes move continuously on it without passing the circle. With one penalty and one curvature for all
+nodes they are inside: the paper's proof is sound there, but for the step after (45)
+(`dpaudit.algorithms.consensus.statements.checks.convergence`).
+
+Hence Theorem 3.1 holds on quadratics for penalties that are bounded. As they do not fall they
+settle, the map of step t tends to one whose powers shrink, and so the deviations shrink; with
+vectors f_i and Hessians ``M_i >= 0`` whose sum is positive definite the proof is the same, with
+``y_i* M_i y_i / |y_i|^2`` for m_i.
 """
 
 from __future__ import annotations

@@ -308,8 +308,7 @@ FAMILIES = {
     "zhang2018-theorem31": Family(
         quick=1,
         trials=500,
-        proved=(given(part="inequality", penalties="shared"),),
-        true=(given(part="bounded"),),
+        proved=(given(part="inequality", penalties="shared"), given(part="bounded")),
         false=(given(part="inequality"), given(**GROWING)),
     ),
     "zhang2018-theorem32": Family(

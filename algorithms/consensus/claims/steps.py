@@ -43,6 +43,11 @@ SHARED_PROOF = (
     "2 m_o + 2 sigma_min in eq. (23)"
 )
 
+SETTLED_PROOF = (
+    "no mode can pass the unit circle: a mean of numbers off the real line, or above 2, would have "
+    "to be a value of the normalised Laplacian (dpaudit.algorithms.consensus.quadratics)"
+)
+
 _CLEAR = 1e-6  # of the size: a smaller squared distance has lost too many digits to be divided by
 _FAR = 0.05  # from 1: modes that turn, which slow modes would hide
 _SHRINKING = 60  # instances generated for the smallest one

@@ -164,8 +164,9 @@ ROWS = (
         answer=(
             "The experiments have penalties that grow geometrically, and section 5.1 calls them "
             "consistent with the theorem. With such penalties two nodes keep at least 56/135 of "
-            "their distance to the optimum. With penalties of the nodes' own and a bound no "
-            "counterexample was found, but the proof is lost with (19)."
+            "their distance to the optimum. With penalties of the nodes' own and a bound the "
+            "paper's proof is lost with (19); of quadratics another one shows it (variant "
+            "bounded-penalties), and of other convex functions it is open."
         ),
     ),
     LedgerRow(
