@@ -11,8 +11,11 @@ from dpaudit.algorithms.consensus.statements.zhang2018.evidence import (
 from dpaudit.extension.ledger import AuditEvidence, Consequence, Convention, LedgerRow
 
 ONE_PENALTY = "one penalty for all nodes"
-_OWN = "That nodes have penalties of their own is what the paper is about; (39) needs them equal."
-_SHARED = "In the experiments all nodes share one penalty, for which the step holds."
+_OWN = (
+    "Penalties of the nodes' own, as in Figure 1 (a), are what the paper is about; (39) needs them "
+    "equal."
+)
+_SHARED = "In Figures 1 (b) to 4 all nodes share one penalty, for which the step holds."
 
 ROWS = (
     LedgerRow(

@@ -11,8 +11,8 @@ from dpaudit.algorithms.consensus.statements.zhang2018.evidence import (
 )
 from dpaudit.extension.ledger import Consequence, LedgerRow, OpenQuestion
 
-_EQUAL = "With one penalty for all nodes, as in the experiments, it holds."
-_DIFFER = "Penalties that differ are the paper's subject, and the statement is made for them."
+_EQUAL = "With one penalty for all nodes, as in Figures 1 (b) to 4, it holds."
+_DIFFER = "Penalties that differ are the paper's subject; Figure 1 (a) has them."
 _FINITE = "With penalties that stay below a bound it holds."
 _GROW = "The experiments have penalties that grow without one."
 
