@@ -46,6 +46,7 @@ ROWS = (
         standing="theorem",
         evidence=AuditEvidence("hu2019-lemma3"),
         cause="sign in Lemma 3",
+        repair_check=reference("lemmas:cost_of_parallel_steps"),
         repair="M - 1 times the right side",
         defence="For one or two parties it is true.",
         answer="Three equal steps make 9 - 3 = 6 on the left and 3 on the right.",
@@ -84,6 +85,7 @@ ROWS = (
         standing="theorem",
         evidence=AuditEvidence("hu2019-lemma4"),
         cause="sign in Lemma 3",
+        repair_check=reference("lemmas:fall_with_the_penalty"),
         repair="(M - 1) rho/2 times sigma_max",
         defence="For (M - 1) rho <= 2 it is true.",
         answer="Assumption 1 allows more: without a regulariser rho is at least 2, so that it is "
@@ -111,6 +113,7 @@ ROWS = (
         standing="proof step",
         evidence=counterexample("lemmas:smoothness_is_no_equality"),
         cause="equality for an inequality in (17)",
+        repair_check=reference("lemmas:dual_moves_less"),
         repair="<= in place of =",
         defence="It cites Lemma 2, which is an inequality.",
         answer="So do we read it: a misprint.",
@@ -135,6 +138,7 @@ ROWS = (
         standing="proof step",
         evidence=counterexample("lemmas:lost_penalty"),
         cause="factor rho/2 in (18)",
+        repair_check=reference("lemmas:cost_of_parallel_steps"),
         repair="(M - 1) rho/2 times the sum",
         defence="For rho <= 2 and two parties it is true.",
         answer="The bracket that Lemma 3 is about stands behind rho/2; and for three parties Lemma "
@@ -170,6 +174,7 @@ ROWS = (
         standing="proof step",
         evidence=counterexample("lemmas:fall_before_the_dual"),
         cause="sign in Lemma 3",
+        repair_check=reference("lemmas:fall_with_the_penalty"),
         repair="(M - 1) rho/2 times sigma_max",
         defence="As of Lemma 4.",
         answer="Three parties with one column 1 each, at rho = 2, fall by 14/27 where 50/27 is "

@@ -212,6 +212,29 @@ def test_a_bounded_run_reaches_the_cycle_from_zero():
     assert nearest > 3  # and the gap is not small there
 
 
+@pytest.mark.parametrize("row", [row for row in REFUTED if row.answer], ids=lambda row: row.name)
+def test_fractions_that_an_answer_states_are_those_of_its_check(row):
+    sides = {abs(Fraction(side)) for one in found_by(row) for side in (one.left, one.right)}
+    quoted = re.findall(r"(?<![\w/])(\d+/\d+)(?![\w/])", row.answer)
+    assert {Fraction(one) for one in quoted} <= sides | {Fraction(15, 7)}  # z at the limit point
+
+
+def test_the_lagrangian_of_bounded_models_alternates_between_two_values():
+    problem, (one, other) = bounded_models(), cycle()
+    apart = exact_runs.lagrangian(problem, one) - exact_runs.lagrangian(problem, other)
+    assert abs(apart) == 108
+
+
+REPAIRED = [row for row in PAPER.rows if row.repair_check]
+
+
+@pytest.mark.parametrize("row", REPAIRED, ids=lambda row: row.name)
+def test_a_repair_that_names_a_proof_is_proved(row):
+    module, _, name = row.repair_check.partition(":")
+    found = getattr(importlib.import_module(module), name)()
+    assert all(one.holds for one in (found if isinstance(found, tuple) else (found,)))
+
+
 # Negative controls: what is wrong is seen
 
 
@@ -248,6 +271,20 @@ def slipped_dual(scale):
 def test_proofs_about_runs_fail_where_the_dual_update_is_wrong(monkeypatch, check, scale):
     monkeypatch.setattr(exact_runs, "advanced", slipped_dual(scale))
     assert not all(finding.holds for finding in check())
+
+
+def test_a_dual_update_with_the_wrong_sign_breaks_the_corrected_lemma_4(monkeypatch):
+    monkeypatch.setattr(exact_runs, "advanced", slipped_dual(-1))
+    assert not all(finding.holds for finding in lemmas.fall_with_the_penalty())
+
+
+def test_less_than_the_corrected_penalty_is_not_enough(monkeypatch):
+    """For equal columns the corrected Lemma 4 is met with equality, so that a slip is seen."""
+    right = exact_runs.lagrangian
+    monkeypatch.setattr(
+        lemmas, "lagrangian", lambda problem, state: Fraction(999, 1000) * right(problem, state)
+    )
+    assert not all(finding.holds for finding in lemmas.fall_with_the_penalty())
 
 
 @pytest.mark.parametrize(

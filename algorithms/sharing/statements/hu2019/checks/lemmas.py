@@ -3,7 +3,7 @@ r"""Section 7.1 of hu2019: Lemmas 2 to 5 and every step of their proofs."""
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from dpaudit.algorithms.sharing.statements.hu2019.checks.exact_runs import (
     Problem,
@@ -135,6 +135,24 @@ def last_lines_of_lemma_3() -> tuple[Finding, ...]:
         pairs = [a @ b for i, a in enumerate(moves) for j, b in enumerate(moves) if i != j]
         crossed = sum(pairs, 0 * unknowns("rho")[0])
         found.append(identity(-crossed, -_cross_products(moves), f"M = {parties}"))
+    return tuple(found)
+
+
+def cost_of_parallel_steps() -> tuple[Finding, ...]:
+    r"""Prove Lemma 3 with ``M - 1`` times its right side, and that this is the least multiple.
+
+    Proof. The left side of (15) is ``||sum_m u_m||^2 - sum_m ||u_m||^2``, by
+    `sign_of_cross_products`. ``M sum_m ||u_m||^2 - ||sum_m u_m||^2`` is ``sum_{k < m} ||u_k -
+    u_m||^2 >= 0``, so that it is at most ``(M - 1) sum_m ||u_m||^2``, with equality for equal
+    steps. Checked as polynomials, M = 1 to 5.
+    """
+    found = []
+    for parties in range(1, 6):
+        moves = _moves(parties)[1]
+        own = sum((u.square for u in moves), 0 * unknowns("rho")[0])
+        apart = sum(((a - b).square for a, b in combinations(moves, 2)), 0 * unknowns("rho")[0])
+        left = parties * own - total(moves).square
+        found.append(identity(left, apart, f"M = {parties}"))
     return tuple(found)
 
 
@@ -289,6 +307,48 @@ def fall_before_the_dual() -> Finding:
     change = lagrangian(problem, after) - lagrangian(problem, before) - dual / problem.penalty
     bound = -(problem.moduli[0] / 2 - 1) * models - problem.modulus / 2 * centre
     return Finding(left=change, relation="<=", right=bound, instance="M = 3, rho = 2, c = 1, t = 1")
+
+
+def fall_with_the_penalty() -> tuple[Finding, ...]:
+    r"""Prove Lemma 4, and (18), with ``(M - 1) rho/2`` times ``sigma_max(D_m'D_m)``, for t >= 1.
+
+    Proof. With ``a = sum_k D_k x_k^t - z^t`` and ``u_m = D_m (x_m^{t+1} - x_m^t)`` the step of x at
+    z^t changes the augmented Lagrangian by
+
+        sum_m [g_m(x_m^{t+1}) - g_m(x_m^t)] + rho/2 (||sum_m u_m||^2 - sum_m ||u_m||^2),
+
+    as all that is linear in u is the same; checked as polynomials, M = 1 to 4. With ``dx_m``, dz
+    and dy for steps, the brackets are at most ``-gamma_m/2 ||dx_m||^2``, and the step of z at
+    x^{t+1} is at most ``-gamma/2 ||dz||^2`` (`steps_of_the_subproblems`); the last term is at most
+    ``(M - 1) rho/2 sum_m sigma_max ||dx_m||^2`` (`cost_of_parallel_steps`). This is (18). The step
+    of y adds ``||dy||^2/rho <= L^2/rho ||dz||^2`` (`step_of_the_dual`, (14)). Checked on runs.
+    """
+    found = [_step_of_models(parties) for parties in range(1, 5)]
+    for parties, penalty, curvature in ((3, 2, 1), (3, 10, 9), (2, 4, 1)):
+        problem = equal_columns(parties, penalty, curvature)
+        for t, (before, after) in enumerate(pairwise(run(problem, 5)[1:]), start=1):
+            models, centre, _ = steps(before, after)
+            allowed = Fraction(parties - 1) * problem.penalty / 2 * models
+            bound = allowed - problem.moduli[0] / 2 * models
+            bound -= (problem.modulus / 2 - problem.smoothness**2 / problem.penalty) * centre
+            change = lagrangian(problem, after) - lagrangian(problem, before)
+            words = f"M = {parties}, rho = {penalty}, c = {curvature}, t = {t}"
+            found.append(Finding(left=change, relation="<=", right=bound, instance=words))
+    return tuple(found)
+
+
+def _step_of_models(parties: int) -> Finding:
+    """Return the change by parallel steps, and those of each g_m with what they cost together."""
+    rho = unknowns("rho")[0]
+    start, dual = vectors("a y")
+    moves = _moves(parties)[1]
+
+    def change(step: Vector) -> Polynomial:
+        return dual @ step + rho / 2 * ((start + step).square - start.square)
+
+    alone = sum((change(u) for u in moves), 0 * rho)
+    right = alone + rho / 2 * _cross_products(moves)
+    return identity(change(total(moves)), right, f"the step of x, M = {parties}")
 
 
 # Lemma 5
