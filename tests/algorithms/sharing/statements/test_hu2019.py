@@ -273,8 +273,8 @@ def test_proofs_about_runs_fail_where_the_dual_update_is_wrong(monkeypatch, chec
     assert not all(finding.holds for finding in check())
 
 
-def test_a_dual_update_with_the_wrong_sign_breaks_the_corrected_lemma_4(monkeypatch):
-    monkeypatch.setattr(exact_runs, "advanced", slipped_dual(-1))
+def test_a_longer_dual_step_breaks_the_corrected_lemma_4(monkeypatch):
+    monkeypatch.setattr(exact_runs, "advanced", slipped_dual(3))
     assert not all(finding.holds for finding in lemmas.fall_with_the_penalty())
 
 
