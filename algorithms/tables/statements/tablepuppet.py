@@ -295,6 +295,13 @@ _APPENDIX_C = (
         note="delta > 0 is meant.",
     ),
     LedgerRow(
+        name="tables-steps",
+        place="appendix C, Theorem 2",
+        statement="There are Q clients, each with tau = T T' S local steps.",
+        standing="definition",
+        evidence=Convention("A definition."),
+    ),
+    LedgerRow(
         name="tables-each-client",
         place="appendix C, after Theorem 2",
         statement="The proof extends Theorem 1 of [7] to each client of Algorithm 1, where a "

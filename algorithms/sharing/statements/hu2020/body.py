@@ -46,7 +46,7 @@ ROWS = (
     ),
     LedgerRow(
         name="hu2020-abstract-experiments",
-        place="abstract",
+        place="abstract; section 1",
         statement="Experiments show that the algorithm converges efficiently, and has an advantage "
         "over SGD on data with many features.",
         standing="gloss",
@@ -102,6 +102,17 @@ ROWS = (
         "parties can be used.",
         standing="gloss",
         evidence=Consequence("hu2020-figure3-moderate", "It announces this.", "restates"),
+    ),
+    LedgerRow(
+        name="hu2020-unique",
+        place="section 1, related work",
+        statement="Unlike earlier work it enables private learning among nodes that hold different "
+        "features of the same samples.",
+        standing="gloss",
+        evidence=Convention(
+            "A statement about earlier work, which is cited; what this one enables is in the rows "
+            "on privacy."
+        ),
     ),
     LedgerRow(
         name="hu2020-related-guarantee",

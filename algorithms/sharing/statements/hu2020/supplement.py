@@ -7,6 +7,7 @@ from dpaudit.algorithms.sharing.statements.hu2019 import causes as earlier
 from dpaudit.extension.ledger import (
     AuditEvidence,
     Consequence,
+    Convention,
     CounterexampleEvidence,
     LedgerRow,
     ProofEvidence,
@@ -41,13 +42,19 @@ ROWS = (
         evidence=ProofEvidence(f"{_CHECKS}.lemma1:decomposition"),
     ),
     LedgerRow(
+        name="hu2020-object",
+        place="section 7.1, after (11)",
+        statement="The object is to prove that the largest ||x - x'|| is bounded.",
+        standing="gloss",
+        evidence=Convention("It announces what follows, which is about D x - D' x'."),
+    ),
+    LedgerRow(
         name="hu2020-triangle",
         place="section 7.1, after (11)",
         statement="The largest movement is at most the largest ||Phi_1|| plus the largest "
         "||Phi_2||.",
         standing="proof step",
         evidence=ProofEvidence(f"{_CHECKS}.lemma1:triangle"),
-        note="The sentence before it announces a bound on x - x', and means D x - D' x'.",
     ),
     LedgerRow(
         name="hu2020-phi2",
