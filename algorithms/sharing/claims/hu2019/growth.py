@@ -135,7 +135,7 @@ def stationarity(problems: Problems, point: Point) -> Array:
 
     Examples
     --------
-    >>> from dpaudit.algorithms.sharing.claims.hu2019.iterations import Setting
+    >>> from dpaudit.algorithms.sharing.claims.hu2019.iterations import Setting, starting_point
     >>> one = Setting(parties=1, features=1, samples=1, penalty=3.0, regulariser_weight=1.0)
     >>> problems = Problems(setting=one, designs=np.ones((1, 1, 1, 1)), labels=np.ones((1, 1)))
     >>> two = starting_point(problems, np.full((1, 1, 1), 2.0), np.zeros((1, 1)), np.ones((1, 1)))
