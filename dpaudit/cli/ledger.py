@@ -174,26 +174,26 @@ def paper_table(papers: Iterable[Paper], ledger: Ledger) -> Table:
 
 
 def verdict_text(judged: JudgedRow) -> Text:
-    """Return the verdict on a row, in its colour."""
-    return Text(judged.verdict_words, style=STYLES[judged.verdict])
+    """Return the verdict on a row for a table, in its colour."""
+    return Text(judged.short_verdict, style=STYLES[judged.verdict])
 
 
 def row_page(judged: JudgedRow) -> Iterator[Text]:
     """Yield the page of one row: its place, its verdict, and all that decided it."""
-    from dpaudit.report.findings import deciding_words
-
     row = judged.row
     yield Text(f"{row.name}: {row.place}", style="bold")
     yield Text(row.statement)
     yield Text(f"Standing: {row.standing}{', about privacy' if row.privacy else ''}")
     yield from verdict_lines(judged)
-    for words in deciding_words(judged):
-        yield Text(f"  {words}")
 
 
 def verdict_lines(judged: JudgedRow) -> Iterator[Text]:
-    """Yield the verdict on a row; of a refuted one its cause, the defence and our answer."""
-    yield Text.assemble("Verdict: ", verdict_text(judged))
+    """Yield the verdict on a row and all that decided it; of a refuted one also what is said."""
+    from dpaudit.report.findings import deciding_words
+
+    yield Text.assemble("Verdict: ", (judged.verdict_words, STYLES[judged.verdict]))
+    for words in deciding_words(judged):
+        yield Text(f"  {words}")
     if judged.cause is not None:
         yield Text(f"Cause: {judged.cause.name} ({judged.cause.nature}). {judged.cause.text}")
     if judged.verdict == "refuted":

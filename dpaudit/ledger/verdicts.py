@@ -109,8 +109,17 @@ class JudgedRow:
         >>> JudgedRow(row=row, paper="smith2031", verdict="refuted").verdict_words
         'refuted as printed, repaired by a = b'
         """
+        return (
+            f"{self.short_verdict}, repaired by {self.repair}"
+            if self.repair
+            else self.short_verdict
+        )
+
+    @property
+    def short_verdict(self) -> str:
+        """The verdict in two or three words, without what repairs it."""
         if self.repair:
-            return f"refuted as printed, repaired by {self.repair}"
+            return "refuted as printed"
         return f"{self.verdict}, in part proved" if self.proved_part else self.verdict
 
 

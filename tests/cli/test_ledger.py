@@ -62,7 +62,7 @@ def test_one_paper_and_one_cause_are_less(dpaudit):
 
 def test_the_terminal_shows_causes_verdicts_and_the_headline(dpaudit):
     shown = " ".join(dpaudit("ledger", "smith2031").out.split())
-    for words in ("What is wrong", "The noise is too small.", "repaired by", "not settled"):
+    for words in ("What is wrong", "The noise is too small.", "refuted as printed", "not settled"):
         assert words in shown
     assert "2 independent faults in one paper, of which 1 touches a privacy guarantee" in shown
 
