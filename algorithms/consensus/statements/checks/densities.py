@@ -291,12 +291,26 @@ def change_of_variables() -> tuple[Finding, ...]:
     For every f there is one e, (58). For every e there is one f: (24) is strongly convex, with
     modulus ``rho/N + 2 eta V > 0``, and has one minimiser. As ``e = g^-1(f)`` is differentiable
     with an invertible Jacobian, ``P(F in S) = P(E in g^-1(S)) = int_S p_E(g^-1(f)) |det J| df``:
-    (60). Checked is that with ``|det J| = 2``, in one dimension, the power 1 keeps the total of an
-    interval of length 1, and the other one does not.
+    (60). Checked is a squared loss in one dimension, ``e = 1/2 - 2 f``, and noise with the density
+    ``3/4 (1 - e^2)`` on [-1, 1]: the integral of (60) over [0, 1/2], by the coefficients of the
+    polynomial in f, and the probability of the noise between -1/2 and 1/2. With the power -1 of the
+    Jacobian's size 2 it would be a fourth of that.
     """
-    jacobian_size, length = Fraction(2), _ONE
-    image = jacobian_size * length
-    return (
-        Finding(left=image, relation="=", right=length * jacobian_size, instance="power 1"),
-        Finding(left=length / jacobian_size, relation="<", right=image, instance="power -1"),
+    density = {0: Fraction(3, 4), 2: -Fraction(3, 4)}
+    intercept, size = _HALF, Fraction(2)
+    probability = sum(
+        (c * (_HALF ** (k + 1) - (-_HALF) ** (k + 1)) / (k + 1) for k, c in density.items()), _ZERO
     )
+    f = unknown("f")
+    along = sum((c * (intercept - size * f) ** k for k, c in density.items()), polynomial(0))
+    integral = _integrated(along * size, _HALF)
+    return (
+        Finding(left=integral, relation="=", right=probability, instance="P(F in [0, 1/2])"),
+        Finding(left=_integrated(along / size, _HALF), relation="=", right=probability / 4),
+    )
+
+
+def _integrated(density: Polynomial, end: Fraction) -> Fraction:
+    """Return the integral of a polynomial in f from 0 to an end."""
+    powers = {sum(power for _, power in monomial): value for monomial, value in density}
+    return sum((c * end ** (k + 1) / (k + 1) for k, c in powers.items()), _ZERO)

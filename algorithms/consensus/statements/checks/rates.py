@@ -15,10 +15,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpaudit.algorithms.consensus.statements.checks.convergence import STRONG
+from dpaudit.algorithms.consensus.statements.checks.stacking import inner, rows, scaled, times
 from dpaudit.algorithms.consensus.statements.checks.two_nodes import Step, Two, TwoNodes, product
 from dpaudit.extension.identities import identity
 from dpaudit.extension.ledger import Finding
-from dpaudit.polynomials import unknown, unknowns
+from dpaudit.polynomials import polynomial, unknown, unknowns
 
 _WORDS = "two nodes, theta = 1, eta = (1, 2), O_i = f^2/2, from f = (3, -2)"
 _MU = Fraction(2)
@@ -162,11 +163,17 @@ def summed_assumption() -> tuple[Finding, ...]:
     r"""Prove (49) and (50): (20), and its second line squared, summed over the nodes.
 
     A Frobenius product of stacked rows is the sum of the rows' products, and D_m and D_M are
-    diagonal. Checked is a gradient of ``f^2/2`` at two nodes, where both hold with equality.
+    diagonal: the right sides are ``sum_i m_i ||f_i^1 - f_i^2||^2`` and that with ``M_i^2``.
     """
-    gaps = (Fraction(3), -_MU)
-    left = sum((gap * gap for gap in gaps), _ZERO)
-    return (Finding(left=left, relation="<=", right=Fraction(13), instance="m_i = M_i = 1"),)
+    gaps = rows("gap")
+    return tuple(
+        identity(
+            inner(gaps, times(scaled(name), gaps)),
+            sum((unknown(f"{name}{i}") * gap.square for i, gap in enumerate(gaps)), polynomial(0)),
+            f"right side of {where}",
+        )
+        for name, where in (("m", "(49)"), ("M^2_", "(50)"))
+    )
 
 
 def largest_singular_value() -> tuple[Finding, ...]:
