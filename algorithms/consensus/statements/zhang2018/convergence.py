@@ -26,7 +26,7 @@ ROWS = (
             "penalties are modifications of (4) to (7), not of (8) and (9)."
         ),
         standing="gloss",
-        evidence=Convention("about other papers"),
+        evidence=Convention("It is about other papers."),
     ),
     LedgerRow(
         name="zhang2018-section31-pairs",
@@ -43,21 +43,21 @@ ROWS = (
         place="section 3.1",
         statement="So node i needs eta_ji, which is to be node j's private information.",
         standing="gloss",
-        evidence=Consequence("zhang2018-section31-pairs", "eta_ji is in node i's update"),
+        evidence=Consequence("zhang2018-section31-pairs", "eta_ji is in node i's update."),
     ),
     LedgerRow(
         name="zhang2018-equation10",
         place="section 3.1, eq. (10) and (11)",
         statement="The updates of M-ADMM, with eta_i(t+1) known to node i alone.",
         standing="definition",
-        evidence=Convention("defines the algorithm"),
+        evidence=Convention("It defines the algorithm."),
     ),
     LedgerRow(
         name="zhang2018-section31-name",
         place="section 3.1, after eq. (11)",
         statement="eta_i(t+1) is no longer a penalty parameter of any equality constraint of (2).",
         standing="gloss",
-        evidence=Convention("explains why it is called a penalty all the same"),
+        evidence=Convention("It explains why it is called a penalty all the same."),
     ),
     LedgerRow(
         name="zhang2018-section32-converges",
@@ -66,21 +66,21 @@ ROWS = (
             "M-ADMM converges to the optimal solution under a set of common technical assumptions."
         ),
         standing="gloss",
-        evidence=Consequence("zhang2018-theorem31", "that theorem is meant", link="restates"),
+        evidence=Consequence("zhang2018-theorem31", "That theorem is meant.", link="restates"),
     ),
     LedgerRow(
         name="zhang2018-assumption1",
         place="section 3.2, Assumption 1",
         statement="O(f_i, D_i) is convex and continuously differentiable in f_i.",
         standing="hypothesis",
-        evidence=Convention("a hypothesis, which logistic regression meets"),
+        evidence=Convention("It is a hypothesis, which logistic regression meets."),
     ),
     LedgerRow(
         name="zhang2018-assumption2",
         place="section 3.2, Assumption 2",
         statement="The set of solutions of (1) has at least one bounded element.",
         standing="hypothesis",
-        evidence=Convention("a hypothesis, which a strongly convex objective meets"),
+        evidence=Convention("It is a hypothesis, which a strongly convex objective meets."),
     ),
     LedgerRow(
         name="zhang2018-equation12",
@@ -125,7 +125,7 @@ ROWS = (
         ),
         standing="theorem",
         evidence=proof("convergence:same_optimum"),
-        note="Cited from Ling et al. 2016.",
+        note="It is cited from Ling et al. 2016.",
     ),
     LedgerRow(
         name="zhang2018-lemma31-hence",
@@ -134,7 +134,7 @@ ROWS = (
             "So convergence to a pair that satisfies (17) and (18) is convergence to an optimum."
         ),
         standing="gloss",
-        evidence=Consequence("zhang2018-lemma31", "the pair's models are all the optimal one"),
+        evidence=Consequence("zhang2018-lemma31", "The pair's models are all the optimal one."),
     ),
     LedgerRow(
         name="zhang2018-equation19",
@@ -177,7 +177,7 @@ ROWS = (
         place="section 3.3, Assumption 3, eq. (20)",
         statement="O(f_i, D_i) is m_i-strongly convex, with an M_i-Lipschitz gradient.",
         standing="hypothesis",
-        evidence=Convention("a hypothesis, which regularised logistic regression meets"),
+        evidence=Convention("It is a hypothesis, which regularised logistic regression meets."),
     ),
     LedgerRow(
         name="zhang2018-equation21",
@@ -186,7 +186,7 @@ ROWS = (
             "The conditions on delta(t), with mu > 1 and the singular values of two matrices."
         ),
         standing="hypothesis",
-        evidence=Convention("the hypotheses of Theorem 3.2"),
+        evidence=Convention("They are the hypotheses of Theorem 3.2."),
     ),
     LedgerRow(
         name="zhang2018-contraction",

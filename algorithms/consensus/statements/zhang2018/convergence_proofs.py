@@ -52,7 +52,7 @@ ROWS = (
         place="appendix B, eq. (39)",
         statement="<Z(t+1) - Z*, J(t+1)(Z(t+1) - Z(t))> <= 0.",
         standing="proof step",
-        evidence=Consequence("zhang2018-equation19", "it is (19)", link="restates"),
+        evidence=Consequence("zhang2018-equation19", "It is (19).", link="restates"),
         repair=ONE_PENALTY,
         repair_check=repaired("stacking:shared_forms"),
     ),
@@ -101,9 +101,9 @@ ROWS = (
         statement="The models stay bounded: U = sup |f_i(t) - f_c*| is finite.",
         standing="proof step",
         evidence=OpenQuestion(
-            "nothing is said for it. It follows from (39) where one penalty of all nodes stays "
+            "Nothing is said for it. It follows from (39) where one penalty of all nodes stays "
             "below a bound, and for penalties that grow geometrically; for penalties of the nodes' "
-            "own in general it is open"
+            "own in general it is open."
         ),
     ),
     LedgerRow(
@@ -146,7 +146,7 @@ ROWS = (
         place="appendix B, eq. (44) and (45)",
         statement="||f(t+1) - f(t)||^2 in W(t+1)(D + A), and ||Y(t+1) - Y(t)||^2, tend to zero.",
         standing="proof step",
-        evidence=Consequence("zhang2018-equation43", "the sum on the left of (43) converges"),
+        evidence=Consequence("zhang2018-equation43", "The sum on the left of (43) converges."),
         cause=causes.BOUND.name,
         note="Proved where one penalty of all nodes stays below a bound, with (43).",
     ),
@@ -219,7 +219,7 @@ ROWS = (
         place="appendix B, eq. (47)",
         statement="sqrt(D - A) f^s = 0.",
         standing="proof step",
-        evidence=Consequence("zhang2018-appendixB-consensus", "f^s is the limit of f(t)"),
+        evidence=Consequence("zhang2018-appendixB-consensus", "f^s is the limit of f(t)."),
     ),
     LedgerRow(
         name="zhang2018-equation48",

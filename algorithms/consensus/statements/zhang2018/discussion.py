@@ -32,7 +32,7 @@ ROWS = (
         statement="The numerical results show that increasing penalties improve both at once.",
         standing="gloss",
         evidence=Consequence(
-            "zhang2018-figure2-both", "the numerical results are Figure 2", link="restates"
+            "zhang2018-figure2-both", "The numerical results are Figure 2.", link="restates"
         ),
     ),
     LedgerRow(
@@ -81,7 +81,7 @@ ROWS = (
         statement="In the non-private case smaller updates slow the process down.",
         standing="gloss",
         evidence=Consequence(
-            "zhang2018-figure1b", "Figure 1 (b) is what shows it", link="restates"
+            "zhang2018-figure1b", "Figure 1 (b) is what shows it.", link="restates"
         ),
     ),
     LedgerRow(
@@ -111,7 +111,7 @@ ROWS = (
         standing="gloss",
         evidence=Consequence(
             "zhang2018-section61-smaller-updates",
-            "its reason is that updates are smaller",
+            "Its reason is that updates are smaller.",
             link="implies",
         ),
     ),
@@ -144,7 +144,7 @@ ROWS = (
         standing="gloss",
         evidence=Consequence(
             "zhang2018-section61-resistant",
-            "it is derived from that resistance, of which only the repaired form is true",
+            "It is derived from that resistance, of which only the repaired form is true.",
         ),
         cause=causes.INSIDE.name,
     ),
@@ -155,8 +155,8 @@ ROWS = (
         standing="gloss",
         privacy=True,
         evidence=OpenQuestion(
-            "who sees less learns no more, and (26) holds either way; whether a smaller number "
-            "than (26) holds of those who do not see the penalties was not worked out"
+            "Who sees less learns no more, and (26) holds either way; whether a smaller number "
+            "than (26) holds of those who do not see the penalties was not worked out."
         ),
     ),
     LedgerRow(
@@ -202,7 +202,9 @@ ROWS = (
         standing="gloss",
         privacy=True,
         evidence=Consequence(
-            "zhang2018-section62", "that claim's attacker knows that it takes part", link="restates"
+            "zhang2018-section62",
+            "That claim's attacker knows that it takes part.",
+            link="restates",
         ),
     ),
     LedgerRow(
@@ -215,7 +217,7 @@ ROWS = (
         standing="gloss",
         evidence=Consequence(
             "zhang2018-section61-resistant",
-            "it is section 6.1's statement, and the counterexample has noise of any law",
+            "It is section 6.1's statement, and the counterexample has noise of any law.",
             link="restates",
         ),
         repair="noise in the dual variable, whatever its law is",
@@ -230,7 +232,7 @@ ROWS = (
         ),
         standing="gloss",
         evidence=Consequence(
-            "zhang2018-figure2-both", "the paper shows it by Figure 2", link="restates"
+            "zhang2018-figure2-both", "The paper shows it by Figure 2.", link="restates"
         ),
     ),
     LedgerRow(
@@ -243,8 +245,8 @@ ROWS = (
         standing="gloss",
         privacy=True,
         evidence=OpenQuestion(
-            "a suggestion without a number; at a delta above 0 the paper's own noise has bounds "
-            "far below (26) too (dpaudit account zhang2018-pp)"
+            "It is a suggestion without a number; at a delta above 0 the paper's own noise has "
+            "bounds far below (26) too (dpaudit account zhang2018-pp)."
         ),
     ),
     LedgerRow(
@@ -255,7 +257,9 @@ ROWS = (
             "both accuracy and privacy can be improved by varying xi over time."
         ),
         standing="gloss",
-        evidence=OpenQuestion("a programme: phi, the step size and both measures are left open"),
+        evidence=OpenQuestion(
+            "It is a programme: phi, the step size and both measures are left open."
+        ),
     ),
     LedgerRow(
         name="zhang2018-section63-subgradient",
@@ -265,7 +269,7 @@ ROWS = (
             "perturbation fall together."
         ),
         standing="gloss",
-        evidence=Convention("about another paper"),
+        evidence=Convention("It is about another paper."),
     ),
     LedgerRow(
         name="zhang2018-section63-sensitivity",
@@ -301,7 +305,7 @@ ROWS = (
         standing="gloss",
         evidence=Consequence(
             "zhang2018-section61-resistant",
-            "it is derived from that resistance, of which only the repaired form is true",
+            "It is derived from that resistance, of which only the repaired form is true.",
         ),
         cause=causes.INSIDE.name,
     ),
@@ -313,7 +317,7 @@ ROWS = (
             "so leads to a significant total loss."
         ),
         standing="gloss",
-        evidence=Convention("about another paper"),
+        evidence=Convention("It is about another paper."),
     ),
     LedgerRow(
         name="zhang2018-section7",
@@ -321,7 +325,7 @@ ROWS = (
         statement="ADMM is modified so that privacy improves without compromising accuracy.",
         standing="gloss",
         evidence=Consequence(
-            "zhang2018-figure2-both", "the paper shows it by Figure 2", link="restates"
+            "zhang2018-figure2-both", "The paper shows it by Figure 2.", link="restates"
         ),
     ),
 )

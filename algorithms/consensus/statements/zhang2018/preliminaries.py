@@ -19,7 +19,7 @@ ROWS = (
             "makes it hard to weigh utility against the loss of all nodes over all iterations."
         ),
         standing="gloss",
-        evidence=Convention("about another paper, which is not audited"),
+        evidence=Convention("It is about another paper, which is not audited."),
     ),
     LedgerRow(
         name="zhang2018-abstract-both",
@@ -30,7 +30,7 @@ ROWS = (
         ),
         standing="gloss",
         evidence=Consequence(
-            "zhang2018-figure2-both", "the paper shows it by Figure 2", link="restates"
+            "zhang2018-figure2-both", "The paper shows it by Figure 2.", link="restates"
         ),
     ),
     LedgerRow(
@@ -41,28 +41,28 @@ ROWS = (
             "of the dual update."
         ),
         standing="definition",
-        evidence=Convention("the modification that (10) and (11) define"),
+        evidence=Convention("It is the modification that (10) and (11) define."),
     ),
     LedgerRow(
         name="zhang2018-abstract-convergence",
         place="abstract",
         statement="The condition under which modified ADMM converges is derived.",
         standing="gloss",
-        evidence=Consequence("zhang2018-theorem31", "that theorem is meant", link="restates"),
+        evidence=Consequence("zhang2018-theorem31", "That theorem is meant.", link="restates"),
     ),
     LedgerRow(
         name="zhang2018-abstract-rate",
         place="abstract and section 3.3",
         statement="A lower bound on the convergence rate is derived.",
         standing="gloss",
-        evidence=Consequence("zhang2018-theorem32", "that theorem is meant", link="restates"),
+        evidence=Consequence("zhang2018-theorem32", "That theorem is meant.", link="restates"),
     ),
     LedgerRow(
         name="zhang2018-section1-rates",
         place="section 1",
         statement="ADMM converges at the rate O(1/k), subgradient methods at O(1/sqrt(k)).",
         standing="gloss",
-        evidence=Convention("cited from Wei & Ozdaglar 2012"),
+        evidence=Convention("It is cited from Wei & Ozdaglar 2012."),
     ),
     LedgerRow(
         name="zhang2018-section1-accumulates",
@@ -81,7 +81,7 @@ ROWS = (
         ),
         standing="gloss",
         evidence=Consequence(
-            "zhang2018-figure2-both", "the numerical results are Figure 2", link="restates"
+            "zhang2018-figure2-both", "The numerical results are Figure 2.", link="restates"
         ),
     ),
     LedgerRow(
@@ -89,14 +89,14 @@ ROWS = (
         place="section 2.1, eq. (1)",
         statement="The problem: regularised empirical risk, with C <= B_i and rho > 0.",
         standing="definition",
-        evidence=Convention("defines the problem"),
+        evidence=Convention("It defines the problem."),
     ),
     LedgerRow(
         name="zhang2018-footnote1",
         place="section 2.1, footnote 1",
         statement="A network is connected if every node is reachable from every other.",
         standing="definition",
-        evidence=Convention("a definition"),
+        evidence=Convention("It is a definition."),
     ),
     LedgerRow(
         name="zhang2018-footnote2",
@@ -141,7 +141,7 @@ ROWS = (
         place="section 2.2, eq. (3) to (7)",
         statement="The augmented Lagrangian, and the updates of conventional ADMM.",
         standing="definition",
-        evidence=Convention("defines the algorithm"),
+        evidence=Convention("It defines the algorithm."),
     ),
     LedgerRow(
         name="zhang2018-equal-duals",
@@ -151,7 +151,7 @@ ROWS = (
             "-lambda^k_ji(t) in all iterations (Lemma 3 of Forero et al. 2010)."
         ),
         standing="proof step",
-        evidence=Consequence("zhang2018-equation28", "by induction on t"),
+        evidence=Consequence("zhang2018-equation28", "The rest is induction on t."),
     ),
     LedgerRow(
         name="zhang2018-equation8",
@@ -170,7 +170,7 @@ ROWS = (
         statement="Definition of epsilon-differential privacy, and of neighbouring datasets.",
         standing="definition",
         privacy=True,
-        evidence=Convention("a definition"),
+        evidence=Convention("It is a definition."),
     ),
     LedgerRow(
         name="zhang2018-section23-almost-same",
@@ -188,13 +188,13 @@ ROWS = (
         place="section 2.4",
         statement="Dual and primal variable perturbation, as Zhang & Zhu 2017 proposed them.",
         standing="definition",
-        evidence=Convention("describes another paper's algorithms"),
+        evidence=Convention("It describes another paper's algorithms."),
     ),
     LedgerRow(
         name="zhang2018-section24-private",
         place="section 2.4",
         statement="Each node decides its own penalty in every iteration and does not exchange it.",
         standing="definition",
-        evidence=Convention("a choice of this paper"),
+        evidence=Convention("It is a choice of this paper."),
     ),
 )

@@ -23,7 +23,7 @@ ROWS = (
         place="section 4, eq. (24) and (25)",
         statement="The perturbed objective of a node, and its minimiser, which is broadcast.",
         standing="definition",
-        evidence=Convention("defines the algorithm"),
+        evidence=Convention("It defines the algorithm."),
     ),
     LedgerRow(
         name="zhang2018-section4-gamma",
@@ -52,7 +52,7 @@ ROWS = (
             "which considers a single iteration."
         ),
         standing="gloss",
-        evidence=Convention("about another paper, whose algorithm is defined there"),
+        evidence=Convention("It is about another paper, whose algorithm is defined there."),
     ),
     LedgerRow(
         name="zhang2018-algorithm1",
@@ -61,7 +61,7 @@ ROWS = (
             "Penalty perturbation, with theta such that 2 c_1 < (B_i/C)(rho/N + 2 theta V_i)."
         ),
         standing="definition",
-        evidence=Convention("defines the algorithm"),
+        evidence=Convention("It defines the algorithm."),
     ),
     LedgerRow(
         name="zhang2018-algorithm1-output",
@@ -69,7 +69,7 @@ ROWS = (
         statement="Its output beta is an upper bound of the total privacy loss.",
         standing="gloss",
         privacy=True,
-        evidence=Consequence("zhang2018-theorem41", "beta is the number of (26)"),
+        evidence=Consequence("zhang2018-theorem41", "The number is that of (26)."),
     ),
     LedgerRow(
         name="zhang2018-section4-condition",
@@ -80,8 +80,8 @@ ROWS = (
         ),
         standing="gloss",
         evidence=Convention(
-            "a remark on what the two theorems ask for; a bound of our own, never above (26), does "
-            "without it too (zhang2018-theorem41, without-the-condition-on-theta)"
+            "It is a remark on what the two theorems ask for; a bound of our own, never above "
+            "(26), does without it too (zhang2018-theorem41, without-the-condition-on-theta)."
         ),
     ),
     LedgerRow(
@@ -93,7 +93,7 @@ ROWS = (
         ),
         standing="definition",
         privacy=True,
-        evidence=Convention("a definition"),
+        evidence=Convention("It is a definition."),
     ),
     LedgerRow(
         name="zhang2018-assumption4",
@@ -101,7 +101,9 @@ ROWS = (
         statement="L is strictly convex and twice differentiable, |L'| <= 1 and 0 < L'' <= c_1.",
         standing="hypothesis",
         privacy=True,
-        evidence=Convention("a hypothesis; that the logistic loss meets it is a row of its own"),
+        evidence=Convention(
+            "It is a hypothesis; that the logistic loss meets it is a row of its own."
+        ),
     ),
     LedgerRow(
         name="zhang2018-assumption5",
@@ -109,7 +111,7 @@ ROWS = (
         statement="R is 1-strongly convex and twice continuously differentiable.",
         standing="hypothesis",
         privacy=True,
-        evidence=Convention("a hypothesis, which R(f) = ||f||^2 / 2 meets"),
+        evidence=Convention("It is a hypothesis, which R(f) = ||f||^2 / 2 meets."),
     ),
     LedgerRow(
         name="zhang2018-theorem41",
@@ -163,7 +165,7 @@ ROWS = (
             "runs; the smaller they are, the higher accuracy, guarantee and stability."
         ),
         standing="definition",
-        evidence=Convention("defines what the experiments measure"),
+        evidence=Convention("It defines what the experiments measure."),
     ),
     LedgerRow(
         name="zhang2018-figure1a",
@@ -207,7 +209,7 @@ ROWS = (
         statement="This is consistent with Theorem 3.2, by which the rate falls.",
         standing="gloss",
         evidence=Consequence(
-            "zhang2018-section3", "that is what the section says of (23)", link="restates"
+            "zhang2018-section3", "That is what the section says of (23).", link="restates"
         ),
     ),
     LedgerRow(
@@ -215,7 +217,7 @@ ROWS = (
         place="section 5.2",
         statement="Results are similar when eta_i(t) and alpha_i(t) vary from node to node.",
         standing="gloss",
-        evidence=OpenQuestion("no figure shows it, and no setting is given"),
+        evidence=OpenQuestion("No figure shows it, and no setting is given."),
     ),
     LedgerRow(
         name="zhang2018-figure2-trade-off",
@@ -249,7 +251,9 @@ ROWS = (
         place="section 5.2, before Figure 3",
         statement="On larger networks, of tens and hundreds of nodes, convergence is attained.",
         standing="gloss",
-        evidence=OpenQuestion("no figure shows the distance to the optimum, nor a network of tens"),
+        evidence=OpenQuestion(
+            "No figure shows the distance to the optimum, nor a network of tens."
+        ),
     ),
     LedgerRow(
         name="zhang2018-figure3",

@@ -74,7 +74,9 @@ ROWS = (
         statement="The ratio is a product of ratios of noise and one of determinants.",
         standing="proof step",
         privacy=True,
-        evidence=Consequence("zhang2018-equation60", "(60) in the one factor that (59) leaves"),
+        evidence=Consequence(
+            "zhang2018-equation60", "It is (60) in the one factor that (59) leaves."
+        ),
     ),
     LedgerRow(
         name="zhang2018-equation62",
