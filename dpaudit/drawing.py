@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.palette import AMBER, BLACK, BLUE, PINK, SKY, TEAL, VERMILION, with_night
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # Okabe and Ito's palette: told apart by colour-blind readers; the dashes tell them apart in grey.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9")
+_COLOURS = (BLUE, VERMILION, TEAL, PINK, BLACK, AMBER, SKY)
+_ON_DARK, _ON_PALE = "#fefefe", "#010101"  # by day and by night, as the cells below them
 _DASHES = ("-", "--", "-.", ":")
 _FEW = 5  # points up to which each is marked: one alone makes no line
 
@@ -143,6 +145,7 @@ def picture(title: str, panels: Sequence[Panel | Grid], kind: Literal["png", "sv
         FigureCanvasSVG(figure)
         with rc_context({"svg.hashsalt": title}):  # else names in it are random
             figure.savefig(drawn, format="svg", metadata={"Date": None})
+        return with_night(drawn.getvalue().decode("utf-8")).encode("utf-8")
     return drawn.getvalue()
 
 
@@ -200,7 +203,7 @@ def draw_grid(axes: Axes, grid: Grid) -> None:
         for j, value in enumerate(row):
             dark = not math.isfinite(value) or value > 0.6 * top
             words = f"{value:.3g}" if math.isfinite(value) else "\u221e"
-            ink = "white" if dark else "black"
+            ink = _ON_DARK if dark else _ON_PALE
             axes.text(j, i, words, ha="center", va="center", fontsize=size, color=ink)
     axes.set_title(grid.title, fontsize=10)
     axes.set_xlabel(grid.x_label)

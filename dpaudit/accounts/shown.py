@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from dpaudit.accounting.accountants import Answer
 from dpaudit.accounts.sharing import of_own_samples
 from dpaudit.notebook import piece, table
+from dpaudit.palette import INK
 from dpaudit.report.charts import PROVED, PROVED_MARK, Picture, draw_pictures, number_ticks
 from dpaudit.report.formatting import NONE, number
 from dpaudit.report.latex import escape_latex, format_number, format_row
-from dpaudit.report.palette import INK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpaudit.palette import FAINT, INK
 from dpaudit.replaying.page import unit_of
 from dpaudit.report.charts import CLAIMED, PROVED, Picture, draw_pictures, number_ticks
 from dpaudit.report.formatting import NONE, number
 from dpaudit.report.latex import escape_latex, format_number, format_row
-from dpaudit.report.palette import FAINT, INK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

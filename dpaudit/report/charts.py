@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit.errors import DataError, InvalidArgument
-from dpaudit.report.formatting import number
-from dpaudit.report.palette import (
+from dpaudit.palette import (
     BLUE,
     DRAWN,
     FAINT,
@@ -31,6 +30,7 @@ from dpaudit.report.palette import (
     follow_reader,
     night_style,
 )
+from dpaudit.report.formatting import number
 from dpaudit.text import one_line
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpaudit.errors import InvalidArgument
+from dpaudit.palette import COUNTED, EDGE, FAINT, INK, PAGE
 from dpaudit.report.charts import (
     CLAIMED,
     CLAIMED_MARK,
@@ -23,7 +24,6 @@ from dpaudit.report.charts import (
 from dpaudit.report.counts import ScoreCounts, WealthPath
 from dpaudit.report.formatting import number, percent
 from dpaudit.report.law import NoisyLine, ReadLaw
-from dpaudit.report.palette import COUNTED, EDGE, FAINT, INK, PAGE
 from dpaudit.report.schema import DeltaCurves, Result, TradeOffCurves
 
 if TYPE_CHECKING:

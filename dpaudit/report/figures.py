@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpaudit.errors import InvalidArgument
+from dpaudit.palette import BEYOND, BEYOND_WORDS, FAINT, INK, PAGE
 from dpaudit.report.charts import (
     CLAIMED,
     CLAIMED_MARK,
@@ -23,7 +24,6 @@ from dpaudit.report.charts import (
     render_svg,
 )
 from dpaudit.report.formatting import NO_UPPER, Numbers, divisor, label, number, numbers, value_of
-from dpaudit.report.palette import BEYOND, BEYOND_WORDS, FAINT, INK, PAGE
 from dpaudit.report.schema import Result
 from dpaudit.text import one_line
 

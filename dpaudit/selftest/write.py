@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 
 from dpaudit.files import write_files
 from dpaudit.formats import stamped
+from dpaudit.palette import with_night
 from dpaudit.report.formatting import count, number, percent
 from dpaudit.report.render import markdown_text, templates
 from dpaudit.report.schema import Environment
@@ -139,7 +140,8 @@ def _saved(figure: Figure, kind: Literal["png", "svg"]) -> bytes:
     with rc_context({"svg.hashsalt": "selftest", "svg.fonttype": "none"}):
         figure.savefig(drawn, format="svg", metadata={"Date": None})
     # Inside a page there is no prologue.
-    return re.sub(rb"\A.*?(?=<svg )", b"", drawn.getvalue(), flags=re.DOTALL)
+    text = re.sub(r"\A.*?(?=<svg )", "", drawn.getvalue().decode("utf-8"), flags=re.DOTALL)
+    return with_night(text).encode("utf-8")
 
 
 VERSION = "1"

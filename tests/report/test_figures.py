@@ -5,8 +5,8 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
+import dpaudit.palette as palette
 import dpaudit.report.figures as figures
-import dpaudit.report.palette as palette
 from dpaudit.errors import InvalidArgument
 from dpaudit.report.counts import ScoreCounts
 from dpaudit.report.curves import delta_against_epsilon, scores, trade_off

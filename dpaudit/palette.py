@@ -11,6 +11,9 @@ import re
 PAGE, INK, FAINT, GRID = "#ffffff", "#1a1a1a", "#5f6670", "#d5d9de"
 ORANGE, BLUE, PINK, GREEN = "#c44e00", "#0072b2", "#cc79a7", "#005a43"
 BEYOND, BEYOND_WORDS, COUNTED, EDGE = "#f6e3d6", "#7a3200", "#eceff1", "#9aa3ad"
+# What matplotlib itself takes for frames of legends, grids, and all that has no colour.
+FRAME, LATTICE, BLACK = "#cccccc", "#b0b0b0", "#000000"
+VERMILION, TEAL, AMBER, SKY = "#d55e00", "#009e73", "#e69f00", "#56b4e9"
 
 AT_NIGHT = {
     PAGE: "#14171a",
@@ -25,10 +28,18 @@ AT_NIGHT = {
     BEYOND_WORDS: "#f3b58c",
     COUNTED: "#262b31",
     EDGE: "#7f8994",
+    FRAME: "#454c55",
+    LATTICE: "#3f464e",
+    BLACK: "#e9ebee",
+    VERMILION: "#ff9a52",
+    TEAL: "#3fc79b",
+    AMBER: "#f0b43c",
+    SKY: "#8accf5",
 }
 DRAWN = "dpaudit-drawn"
 """The class of a picture that has both."""
 
+_ROOT = re.compile(r"<svg (?=[^>]*>)")
 _PAINT = re.compile(r"\b(fill|stroke): (#[0-9a-f]{6})")
 
 
@@ -48,14 +59,29 @@ def variable(colour: str) -> str:
     return f"var({_name(colour)}, {colour})" if colour in AT_NIGHT else colour
 
 
-def night_style(colours: str) -> str:
+def night_style(colours: str, more: str = "") -> str:
     """Return the ``style`` element of a picture: the colours that occur in a text, at night.
 
     Its rule reaches such pictures only, so that it may stand inside any page; paper has daylight.
     """
     rules = [f"{_name(day)}:{night}" for day, night in AT_NIGHT.items() if _name(day) in colours]
-    rule = f".{DRAWN}{{{';'.join(rules)}}}"
+    rule = f".{DRAWN}{{{';'.join([*rules, more] if more else rules)}}}"
     return f"<style>@media screen and (prefers-color-scheme:dark){{{rule}}}</style>"
+
+
+def with_night(svg: str) -> str:
+    """Return a whole SVG document that follows its reader; what has no colour is ink.
+
+    Examples
+    --------
+    >>> with_night('<svg width="1"><g style="stroke: #b0b0b0"/></svg>')[:41]
+    '<svg class="dpaudit-drawn" width="1"><sty'
+    """
+    body = follow_reader(svg)
+    style = night_style(body, f"fill:{AT_NIGHT[BLACK]}")
+    body = _ROOT.sub(f'<svg class="{DRAWN}" ', body, count=1)
+    opening = body.index(">", body.index(f'class="{DRAWN}"')) + 1
+    return body[:opening] + style + body[opening:]
 
 
 def _name(colour: str) -> str:
