@@ -31,7 +31,8 @@ JOINED = Cause(
 )
 SAMPLING = Cause(
     name="condition on the sampling ratio",
-    text="Theorem 1 of [7] is for r below 1/(16 sigma). Theorem 2 is for every r, and at r = 1 no "
+    text="The proof of Theorem 1 of [7] is for r below 1/(16 sigma). Theorem 2 is for every r, and "
+    "at r = 1 no "
     "constants do.",
     nature="fault",
     privacy=True,
@@ -81,7 +82,7 @@ _APPENDIX_A = (
         standing="proof step",
         evidence=CounterexampleEvidence(f"{_CHECKS}:minimum_over_multipliers"),
         cause=MINIMUM.name,
-        repair="minimise over theta and z, maximise over lambda",
+        repair="a minimum over theta and z and a maximum over lambda",
         defence="The three arguments are listed, and (31) rises in lambda, as it should.",
         answer="So it is read. As printed there is no minimum: L falls without end in lambda "
         "wherever S is not z.",
@@ -96,7 +97,8 @@ _APPENDIX_A = (
         repair="f_k(theta_k; T_k)",
         repair_check=f"{_CHECKS}:residual_of_all",
         defence="All f may be one function, such as a linear one.",
-        answer="Theta_k and T_k have the sizes of table k, so that f_i is not defined on them; "
+        answer="There theta_k and T_k have the sizes of table k, so that f_i is not defined on "
+        "them; "
         "(26) and (27) have f_k, and only that gives (29).",
     ),
     LedgerRow(
@@ -260,8 +262,7 @@ _APPENDIX_C = (
         evidence=AuditEvidence("tables-theorem2"),
         privacy=True,
         cause=PREDICTIONS.name,
-        repair="all models of one client, seen by nobody but through them, for tables that are not "
-        "joined and a fixed number of steps",
+        repair="the same for a trusted server, tables that are not joined, and r < 1/(16 sigma)",
         defence="The server may be trusted, and the theorem about the models that are published in "
         "the end.",
         answer="The appendix names no trusted server, and calls the local data private to the "
@@ -277,7 +278,7 @@ _APPENDIX_C = (
         evidence=CounterexampleEvidence(f"{_CHECKS}:constants_at_full_batches"),
         privacy=True,
         cause=SAMPLING.name,
-        repair="r < 1/(16 sigma), as in Theorem 1 of [7]",
+        repair="the same for r < 1/(16 sigma), as in the proof of Theorem 1 of [7]",
         defence="The theorem of [7] is printed without the condition too, which stands in its "
         "proof.",
         answer="Theorem 2 has a batch subsampling ratio r, and 1 is one. There the mean privacy "
@@ -292,7 +293,7 @@ _APPENDIX_C = (
             "At delta = 0 no sigma satisfies the condition, which then asks for infinite noise, so "
             "that nothing is said of it."
         ),
-        note="delta > 0 is meant.",
+        note="What is meant is delta > 0.",
     ),
     LedgerRow(
         name="tables-steps",
@@ -310,7 +311,8 @@ _APPENDIX_C = (
         evidence=CounterexampleEvidence(f"{_CHECKS}:movement_of_another_client"),
         privacy=True,
         cause=JOINED.name,
-        repair="for tables that are not joined, or with the joined tuples of all clients counted",
+        repair="the same for tables that are not joined, or with the joined tuples of all clients "
+        "counted",
         defence="For a single client, with the server's messages held fixed, it is DP-SGD.",
         answer="They are not fixed: the server computes them from predictions of the tuple. A "
         "tuple with G joined tuples at another client moves that client's sum by up to 2 C G.",

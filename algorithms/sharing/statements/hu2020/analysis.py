@@ -103,8 +103,9 @@ ROWS = (
         evidence=AuditEvidence("hu2020-theorem1"),
         privacy=True,
         cause=causes.SUPPORT.name,
-        repair="N independent entries of noise on the message D_m x_m, and a C that bounds the "
-        "sensitivity",
+        repair="N independent entries of noise on the message D_m x_m, a C that bounds the "
+        "sensitivity, and delta up to 1/4",
+        repair_check=f"{_CHECKS}.theorem1:repaired_theorem",
         defence='"Let D_m xi be sampled" can be read as N independent entries of noise on the '
         'message, and "C is the upper bound" as any true one: then it is the Gaussian mechanism.',
         answer="That reading is the variant with the corrected sensitivity, and is proved. It is "
@@ -149,6 +150,7 @@ ROWS = (
         cause=causes.SUPPORT.name,
         repair="T messages that are each (epsilon, delta)-differentially private given those "
         "before",
+        repair_check=f"{_CHECKS}.composition:composition",
         defence="Given Theorem 1 it is advanced composition, which is a theorem.",
         answer="Theorem 1 falls, and with it the first message of a run: it separates neighbours "
         "for the noise that Algorithm 1 draws.",

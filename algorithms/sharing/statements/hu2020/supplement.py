@@ -251,7 +251,7 @@ ROWS = (
         standing="proof step",
         evidence=CounterexampleEvidence(f"{_CHECKS}.theorem1:printed_exponent"),
         cause=causes.EXPONENT.name,
-        repair="16 for 8",
+        repair="16 for 8 in the exponent",
         repair_check=f"{_CHECKS}.theorem1:exponent",
         defence="It is a slip of a factor in a proof whose conclusion, for one entry of noise, is "
         "a textbook's.",
