@@ -67,7 +67,7 @@ CLAIM = Claim(
     assumptions=theorem7.CLAIM.assumptions,
     prepare=prepare,
     parameters=Batches,
-    scope="It would stand, on such data, with c_2 read as a Lipschitz constant of every n L_i.",
+    scope="With c_2 read as a Lipschitz constant of every n L_i this search finds nothing.",
     published={
         "c_2 of every node": Variant(
             settings={"parameters": {"lipschitz": "node"}},

@@ -148,11 +148,13 @@ CLAIM = Claim(
     },
     prepare=prepare,
     parameters=Utility,
-    scope="It would stand with c_2 read as a Lipschitz constant of every n L_i, as below.",
+    scope="With c_2 read as a Lipschitz constant of every n L_i, below, no search refutes it; for "
+    "many inner steps one loss at one node does, under every reading (`dpaudit show "
+    "huang2020-theorem7`).",
     published={
         "several inner steps": Variant(
             settings={"parameters": {"iterations": 20, "inner_steps": 5}},
-            scope="It would stand with c_2 read as a Lipschitz constant of every n L_i.",
+            scope="With c_2 read as a Lipschitz constant of every n L_i this search finds nothing.",
             printed=True,
         ),
         "c_2 of every node": Variant(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpaudit.algorithms.multistep.statements.causes import CLOSED, LARGE, NODES, SIGN, TAIL
+from dpaudit.algorithms.multistep.statements.causes import CLOSED, LARGE, SIGN, TAIL
 from dpaudit.algorithms.multistep.statements.evidence import counterexample, proof
 from dpaudit.extension.ledger import AuditEvidence, Consequence, Convention, LedgerRow
 
@@ -84,13 +84,14 @@ _UPDATES = (
         statement="The variant that draws batches with replacement has the same utility guarantee, "
         "Theorem 7.",
         standing="gloss",
-        evidence=AuditEvidence("huang2020-note1"),
-        cause=NODES.name,
-        defence="It is as good as Theorem 7, of which c_2 is meant for every n L_i.",
-        answer="Where all records of a node are equal it is Theorem 7, and falls with it under the "
-        "reading of the text. Under the other one nothing is refuted; but (39) would need the "
-        "second moment of a batch's gradient. Of privacy the note says nothing: a record that is "
-        "drawn twice moves an update twice as far.",
+        evidence=Consequence(
+            "huang2020-theorem7",
+            "Where all records of a node are equal, a batch has the full gradient, and the variant "
+            "is Algorithm 1.",
+            "implies",
+        ),
+        note="Of privacy it says nothing: a record that is drawn twice moves an update twice as "
+        "far. On other data (39) would need the second moment of a batch's gradient.",
     ),
     LedgerRow(
         name="huang2020-note2",

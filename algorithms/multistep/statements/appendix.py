@@ -182,8 +182,8 @@ _SECOND = (
         cause=HARMONIC.name,
         repair="at most that with 3 / sqrt(2) in place of sqrt(2)",
         defence="For l = 1 it is right, and a constant matters little.",
-        answer="The theorem states it for every l, as an inequality and not as an order, and l is "
-        "what the paper is about.",
+        answer="The theorem states it for every l, as an inequality, and for t = l = 12 it fails "
+        "itself.",
     ),
     LedgerRow(
         name="huang2020-equation40",

@@ -49,7 +49,7 @@ NODES = Cause(
 HARMONIC = Cause(
     name="double sum of 1 / sqrt(k r)",
     text="The sum over k <= t and r <= l is about 4 sqrt(t l), and the last step of (40) needs "
-    "2 sqrt(t l). For l = 1 it is right.",
+    "2 sqrt(t l). For l = 1 it is right; for t = l = 12 the theorem falls.",
     nature="fault",
 )
 RATE = Cause(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dpaudit.algorithms.multistep.statements.causes import (
     BOUND,
+    HARMONIC,
     NETWORK,
     NODES,
     NOISE,
@@ -66,15 +67,27 @@ _THEOREM = (
         "sqrt(2) D / sqrt(t l) sqrt(c_2^2 / n^2 + d c_0^2 c_1^2 t l 8 ln(1.25/delta) / (epsilon^2 "
         "m_i^2)) + |N_i| (rho D^2 + beta^2 / rho) / t.",
         standing="theorem",
+        evidence=counterexample("one_node:utility"),
+        cause=HARMONIC.name,
+        defence="It is a matter of a constant: with 3 / sqrt(2) in place of sqrt(2) nothing is "
+        "known against it, and for l = 1 no search refutes it if c_2 is meant of every n L_i.",
+        answer="The theorem is an inequality for every l, and several inner steps are what the "
+        "paper is about. With one node all readings of c_2 are one.",
+        note="For one node and l = 1 the repaired steps of the appendix prove it: (28), (36) and "
+        "(39), weights that grow, and a sum of 1 / sqrt(k) that is at most 2 sqrt(t).",
+    ),
+    LedgerRow(
+        name="huang2020-theorem7-objective",
+        place="section 4.1, Theorem 7, with c_2 read as the first hypothesis has it",
+        statement="The same for every l, l = 1 as well, where the objective, the sum of all L_i, "
+        "is c_2-Lipschitz.",
+        standing="theorem",
         evidence=AuditEvidence("huang2020-theorem7"),
         cause=NODES.name,
         defence="c_2 is meant as n times a Lipschitz constant of every L_i; the n + mu D / n of "
         "section 5.4 is about that.",
-        answer="The text says of the objective L. With the other reading none of our searches "
-        "refutes it, and for l >= 2 its proof still fails, at (40).",
-        note="For one node and l = 1 both readings agree, and the repaired steps of the appendix "
-        "prove it: (28), (36) and (39), weights that grow, and a sum of 1 / sqrt(k) that is at "
-        "most 2 sqrt(t).",
+        answer="The text says of the objective L. With the other reading no search refutes it for "
+        "l = 1.",
     ),
 )
 

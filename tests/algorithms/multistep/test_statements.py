@@ -1,5 +1,6 @@
 """The ledger of Huang & Gong: complete, and its checks fail where a sign or a factor is changed."""
 
+import dataclasses
 import importlib
 import math
 import re
@@ -13,6 +14,7 @@ from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
 from dpaudit.algorithms.multistep.statements.checks import (
     appendix,
     iteration,
+    one_node,
     privacy,
     rates,
     update,
@@ -229,3 +231,37 @@ def test_the_double_sum_of_equation_40(t, steps, fails):
     total = sum(1 / math.sqrt(k * r) for k in range(1, t + 1) for r in range(1, steps + 1))
     assert (total > 2 * math.sqrt(t * steps)) is fails
     assert total <= 4 * math.sqrt(t * steps)
+
+
+def test_the_loss_of_one_node_breaks_theorem_7_in_a_plain_run():
+    """The same without whole numbers: the gradient at each model is that of the largest piece."""
+    found = one_node.published_pieces()
+    slopes, values = found.slopes.astype(float) / 1e4, found.values.astype(float) / 1e6
+    models = found.models.astype(float) / 1e13
+    points = np.vstack([models[:-1], models[:-1].mean(axis=0)])
+    offsets = values - np.sum(slopes * points, axis=1)
+    model, run = found.start.astype(float) / 1e4, []
+    for k in range(1, 13):
+        for r in range(1, 13):
+            run.append(model)
+            model = model - slopes[np.argmax(slopes @ model + offsets)] / math.sqrt(2 * k * r)
+    run.append(model)
+    apart = np.array([*run, 0 * model])
+    distances = np.linalg.norm(apart[:, None] - apart[None], axis=2)
+    assert distances.max() < 1
+    assert np.linalg.norm(slopes, axis=1).max() <= 1
+    error = np.max(slopes @ np.mean(run[:-1], axis=0) + offsets) - offsets.max()
+    assert error == pytest.approx(float(found.error()), abs=1e-6)
+    bound = math.sqrt(2 / 144)
+    assert bound < error < 1.05 * bound
+    assert error < 3 / math.sqrt(2 * 144)  # of the bound with the constant repaired
+
+
+@pytest.mark.parametrize("name", ["start", "slopes", "values"])
+def test_another_loss_is_no_instance_of_theorem_7(name):
+    """Negative control: what is changed by a hundredth breaks a hypothesis, or nothing fails."""
+    found = one_node.published_pieces()
+    changed = getattr(found, name).copy()
+    changed[::2] = changed[::2] * 101 // 100
+    judged = one_node.judge_pieces(dataclasses.replace(found, **{name: changed}))
+    assert not all(finding.holds for finding in judged[:4])
