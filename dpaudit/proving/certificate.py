@@ -11,7 +11,9 @@ from __future__ import annotations
 import math
 import platform
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,9 +22,12 @@ import dpaudit
 from dpaudit.formats import stamped
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, Guarantee, ZeroConcentratedDP
 from dpaudit.proving import checker
-from dpaudit.proving.program import Node
+from dpaudit.proving.events.coin_paths import join_coin_paths
+from dpaudit.proving.lowering.certified import with_hints
+from dpaudit.proving.lowering.lowering import lower
+from dpaudit.proving.lowering.scalars import NotLowered
 from dpaudit.proving.refusals import NotProved
-from dpaudit.proving.trace import Path, Trace
+from dpaudit.proving.trace import Trace
 from dpaudit.proving.universe import Part, Universe
 from dpaudit.refutation.certificate import FORMAT, VERSION
 
@@ -65,8 +70,8 @@ def certify(
     >>> certify(trace, None, ApproximateDP(0.5, 0.0))["instance"]["claim"]
     {'epsilon': 1.0, 'delta': 0.0}
     """
-    instance = instance_of(trace, reference)
     try:
+        instance = instance_of(trace, reference)
         cost, events = checker.check_instance(instance)
     except checker.NotVerified as error:
         raise NotProved.at("the checker", str(error)) from error
@@ -103,33 +108,74 @@ def _numbers_of(claim: Guarantee | None, cost: checker.Cost) -> dict[str, float]
 
 def _claimed(cost: checker.Cost, claim: Mapping[str, float]) -> Mapping[str, float]:
     """Return a claim that holds: the one that is asked for, or one of the same kind and more."""
-    if cost.holds({name: Fraction(value) for name, value in claim.items()}):
+    if _holds(cost, claim):
         return claim
     if "epsilon" not in claim and not ("mu" in claim and cost.pure):
         name = "mu" if "mu" in claim else "rho"
         least = checker.root(cost.square, True) if name == "mu" else cost.rho
         return {name: _above(least)}
     delta = claim.get("delta", 0.0)
+    ordered = _with_order(cost, claim["epsilon"], delta) if "epsilon" in claim else claim
+    if delta > 0 and _holds(cost, ordered):
+        return ordered
     pure = math.inf if cost.square else _above(cost.pure)
-    epsilon = min(pure, _least_epsilon(cost, delta))
-    if not math.isfinite(epsilon):
+    found = _least_epsilon(cost, delta)
+    if pure <= found.get("epsilon", math.inf):
+        found = {"epsilon": pure, "delta": delta}
+    if not math.isfinite(found["epsilon"]):
         raise NotProved.at("the checker", "it bounds no claim of this kind")
-    return {"epsilon": epsilon, "delta": delta}
+    return found
 
 
-def _least_epsilon(cost: checker.Cost, delta: float) -> float:
-    """Return an epsilon, with six digits, at which the checker's delta is small enough."""
-    low, high = 0.0, _LARGEST_EPSILON
-    if delta <= 0 or not _is_enough(cost, high, delta):
-        return math.inf
-    while high - low > 1e-7 * max(high, 1e-3):
-        middle = (low + high) / 2
-        low, high = (low, middle) if _is_enough(cost, middle, delta) else (middle, high)
-    return high
+def _least_epsilon(cost: checker.Cost, delta: float) -> dict[str, float]:
+    """Return a claim of an epsilon, with six digits, at which the checker's delta is small."""
+    low, high, best = 0.0, _LARGEST_EPSILON, dict[str, float]()
+    while delta > 0 and high - low > 1e-7 * max(high, 1e-3):
+        middle = (low + high) / 2 if best else high
+        claims = ({"epsilon": middle, "delta": delta}, _with_order(cost, middle, delta))
+        enough = next((one for one in claims if _holds(cost, one)), None)
+        if enough is None and not best:
+            break
+        best = enough or best
+        low, high = (low, middle) if enough else (middle, high)
+    return best
 
 
-def _is_enough(cost: checker.Cost, epsilon: float, delta: float) -> bool:
-    return cost.holds({"epsilon": Fraction(epsilon), "delta": Fraction(delta)})
+def _with_order(cost: checker.Cost, epsilon: float, delta: float) -> dict[str, float]:
+    """Return a claim with an order of Renyi divergences at which delta is about the least."""
+    orders = [1 + 10 ** (k / 100) for k in range(-400, 800)]
+    if any(samples for _, samples in cost.paths):
+        orders = [float(k) for k in (*range(2, 40), 48, 64, 96, 128)]
+    order = min(orders, key=lambda one: _log_delta(cost, epsilon, one))
+    return {"epsilon": epsilon, "delta": delta, "order": order}
+
+
+def _log_delta(cost: checker.Cost, epsilon: float, order: float) -> float:
+    far = max(
+        order * float(rho)
+        + sum(_log_sampled(order, float(rate), float(square)) for rate, square in samples)
+        / (order - 1)
+        for rho, samples in cost.paths
+    )
+    return (order - 1) * (far - epsilon) - math.log(order - 1) + order * math.log1p(-1 / order)
+
+
+@lru_cache(maxsize=4096)
+def _log_sampled(order: float, rate: float, square: float) -> float:
+    """Return about what `checker.sampled` bounds, times the order less 1."""
+    n, least = int(order), 1e-300
+    logs = [
+        math.log(math.comb(n, k))
+        + (n - k) * math.log(max(1 - rate, least))
+        + k * math.log(max(rate, least))
+        + k * (k - 1) * square / 2
+        for k in range(n + 1)
+    ]
+    return max(logs) + math.log(sum(math.exp(one - max(logs)) for one in logs))
+
+
+def _holds(cost: checker.Cost, claim: Mapping[str, float]) -> bool:
+    return cost.holds({name: Fraction(value) for name, value in claim.items()})
 
 
 def _above(exact: Any) -> float:
@@ -142,7 +188,7 @@ def _above(exact: Any) -> float:
 
 
 def instance_of(trace: Trace, reference: str | None = None) -> dict[str, Any]:
-    """Return a trace as plain JSON, with no events and no claim.
+    """Return what the checker reads, as plain JSON, with no events and no claim.
 
     Parameters
     ----------
@@ -150,12 +196,30 @@ def instance_of(trace: Trace, reference: str | None = None) -> dict[str, Any]:
         The paths of a function.
     reference
         Where the function is.
+
+    Raises
+    ------
+    checker.NotVerified
+        The checker has no such program, or does not follow it.
     """
-    skeletons = trace.skeletons or (None,) * len(trace.paths)
-    return {
+    first, found = None, None
+    for one in (trace, replace(trace, paths=join_coin_paths(trace.paths, trace.skeletons))):
+        try:
+            found = _instance_of(one, reference)
+            checker.check_instance(found)
+        except checker.NotVerified as error:
+            first = first or error
+            continue
+        return found
+    assert first is not None
+    raise first
+
+
+def _instance_of(trace: Trace, reference: str | None) -> dict[str, Any]:
+    instance = {
         "mechanism": {"reference": reference, "sha256": trace.source},
         "universe": _universe(trace.universe),
-        "paths": [_path(*one) for one in zip(trace.paths, skeletons, strict=True)],
+        **program_of(trace),
         "events": [],
         "claim": {},
         "versions": {
@@ -164,6 +228,27 @@ def instance_of(trace: Trace, reference: str | None = None) -> dict[str, Any]:
             "python": platform.python_version(),
         },
     }
+    return with_hints(instance)
+
+
+def program_of(trace: Trace) -> dict[str, Any]:
+    """Return the programs of all paths as the checker reads them: no hints, no datasets.
+
+    Raises
+    ------
+    checker.NotVerified
+        The checker has no such program.
+    """
+    try:
+        lowered = lower(trace)
+    except NotLowered as error:
+        raise checker.NotVerified(str(error)) from error
+    skeletons = trace.skeletons[: len(trace.paths)] or (None,) * len(trace.paths)
+    paths = [
+        {**path, "skeleton": skeleton_in(skeleton)}
+        for path, skeleton in zip(lowered.paths, skeletons, strict=True)
+    ]
+    return {"alike": lowered.alike, "draws": lowered.draws, "paths": paths}
 
 
 def _universe(universe: Universe) -> dict[str, Any]:
@@ -218,25 +303,6 @@ def universe_in(stated: Mapping[str, Any]) -> Universe:
 
 def _array(numbers: list[Any], shape: list[int]) -> Any:
     return np.array([float(one) for one in numbers], dtype=np.float64).reshape(shape)
-
-
-def _path(path: Path, skeleton: Any) -> dict[str, Any]:
-    return {
-        "nodes": [_node(one) for one in path.program.nodes],
-        "outputs": list(path.program.outputs),
-        "skeleton": skeleton_in(skeleton),
-    }
-
-
-def _node(node: Node) -> dict[str, Any]:
-    return {
-        "operation": node.operation,
-        "operands": list(node.operands),
-        "parameters": {name: plain(value) for name, value in node.parameters.items()},
-        "shape": list(node.shape),
-        "dtype": str(node.dtype),
-        "place": node.place,
-    }
 
 
 def _numbers(values: Iterable[Any]) -> list[Any]:

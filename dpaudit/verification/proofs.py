@@ -77,7 +77,7 @@ def _compare_code(
     found = trace_again(reader.mechanism, instance["universe"], reader)
     if "refused" in found:
         return (f"the code is not followed: {found['refused']}",), ()
-    return tuple(differences(instance["paths"], found["paths"])), ()
+    return tuple(differences(instance, found)), ()
 
 
 def trace_again(
@@ -122,33 +122,40 @@ def _paths_of(function: Callable[..., Any], universe: Mapping[str, Any], form: s
 
     try:
         trace = read_trace(call_as(function, form_of(function, form)), universe_in(universe))
-    except NotProved as error:
+        found = instance_of(trace)
+    except (NotProved, checker.NotVerified) as error:
         return json.dumps({"refused": str(error)})
-    return json.dumps({"paths": instance_of(trace)["paths"]})
+    return json.dumps({name: found[name] for name in ("alike", "draws", "paths")})
 
 
-def differences(stated: Any, found: Any) -> Iterator[str]:
+def differences(stated: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
     """Yield the first thing that each path of the file has otherwise than the code.
 
     Examples
     --------
-    >>> path = {"nodes": [{"operation": "size", "place": "f.py:1"}], "outputs": [0]}
-    >>> list(differences([path], [{**path, "outputs": []}]))
+    >>> path = {"nodes": [{"operation": "number", "place": "f.py:1"}], "outputs": [0]}
+    >>> program = {"alike": True, "draws": [], "paths": [path]}
+    >>> list(differences(program, {**program, "paths": [{**path, "outputs": []}]}))
     ['path 0: returns other numbers than the code']
     """
-    if len(stated) != len(found):
-        yield f"the file has {len(stated)} paths, the code {len(found)}"
+    if (stated["alike"], stated["draws"]) != (found["alike"], found["draws"]):
+        yield "the file has other noise, or other records, than the code"
+    if len(stated["paths"]) != len(found["paths"]):
+        yield f"the file has {len(stated['paths'])} paths, the code {len(found['paths'])}"
         return
-    for n, (one, other) in enumerate(zip(stated, found, strict=True)):
-        if len(one["nodes"]) != len(other["nodes"]):
-            count = f"{len(one['nodes'])} operations, the code {len(other['nodes'])}"
-            yield f"path {n}: has {count}"
-            continue
-        if one["outputs"] != other["outputs"] or one.get("skeleton") != other.get("skeleton"):
-            yield f"path {n}: returns other numbers than the code"
-        for left, right in zip(one["nodes"], other["nodes"], strict=True):
-            names = [key for key in right if key != "place" and left.get(key) != right[key]]
-            if names:
-                what = f"{shorten(left.get(names[0]))}, the code {shorten(right[names[0]])}"
-                yield f"path {n}: {names[0]} at {right['place']} is {what}"
-                break
+    for n, (one, other) in enumerate(zip(stated["paths"], found["paths"], strict=True)):
+        yield from (f"path {n}: {what}" for what in _differences_of_path(one, other))
+
+
+def _differences_of_path(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[str]:
+    if len(one["nodes"]) != len(other["nodes"]):
+        yield f"has {len(one['nodes'])} operations, the code {len(other['nodes'])}"
+        return
+    if one["outputs"] != other["outputs"] or one.get("skeleton") != other.get("skeleton"):
+        yield "returns other numbers than the code"
+    for left, right in zip(one["nodes"], other["nodes"], strict=True):
+        names = [key for key in right if key != "place" and left.get(key) != right[key]]
+        if names:
+            what = f"{shorten(left.get(names[0]))}, the code {shorten(right[names[0]])}"
+            yield f"{names[0]} at {right['place']} is {what}"
+            return

@@ -396,16 +396,17 @@ def _proof() -> dict[str, Any]:
     reference = _field("label", _MAYBE_TEXT, "Where the function was; the reader names one.")
     code = _field("label", _BITS, "Of its module; --mechanism compares programs, not text.")
     node = {
-        "operation": _field("statement", _TEXT, f"Of the program. {_COMPARED}"),
+        "operation": _field(
+            "statement", _TEXT, f"On one number, or on one of each record. {_COMPARED}"
+        ),
         "operands": _field("statement", _list(_INTEGER), f"Earlier nodes. {_COMPARED}"),
         "parameters": _field("statement", {"type": "object"}, f"Public ones. {_COMPARED}"),
-        "shape": _field("fact", _SHAPE, "Derived again."),
-        "dtype": _field("statement", _TEXT, f"What wraps around where. {_COMPARED}"),
         "place": _field("label", _TEXT, "The line of the source."),
     }
     path = {
         "nodes": _list(_object(node)),
         "outputs": _field("statement", _list(_INTEGER), f"What is returned. {_COMPARED}"),
+        "hints": _field("choice", _ANYTHING, "Where searches are cut: a choice of the writer."),
         "skeleton": _field("label", _ANYTHING, "The nesting of what is returned."),
     }
     event = {
@@ -417,6 +418,8 @@ def _proof() -> dict[str, Any]:
     instance = {
         "mechanism": _object({"reference": reference, "sha256": code}),
         "universe": _UNIVERSE,
+        "alike": _field("statement", {"type": "boolean"}, f"One record for all. {_COMPARED}"),
+        "draws": _field("statement", _list({"type": "object"}), f"Laws of noise. {_COMPARED}"),
         "paths": _list(_object(path)),
         "events": _list(_object(event)),
         "claim": _field(

@@ -2,20 +2,21 @@
 
 import copy
 import math
+from fractions import Fraction
 
 import numpy as np
 
 from dpaudit.proving.certificate import certify, universe_in
-from dpaudit.proving.program import Program, evaluate
+from dpaudit.proving.program import Program
 from dpaudit.proving.trace import Path, Trace
 from dpaudit.proving.universe import Part, Universe
 from dpaudit.verification.proofs import differences
+from tests.proving.core import number, run
 
 LAWS = ("normal", "laplace", "exponential", "gumbel", "uniform", "logistic", "cauchy")
 SAME_ARITY = (
-    "add subtract multiply divide minimum maximum less equal logical_and power remainder".split(),
-    "negative absolute sqrt exp expm1 log log1p floor sign tanh logical_not".split(),
-    "sum mean max min prod median argmax argmin".split(),
+    "minimum maximum less equal order place poly".split(),
+    "absolute inverse sqrt exp log floor rint sin total clip norm".split(),
 )
 
 
@@ -204,23 +205,30 @@ def turn_to_added(instance, rng):
     universe = instance["universe"]
     universe |= {"change": "add-remove", "records": None}
     universe["parts"][0]["shape"][0] = None
-    for node in instance["paths"][0]["nodes"]:
-        node["shape"] = [None if n == 3 else n for n in node["shape"]]
 
 
 def change_constant(instance, rng):
-    node = _nodes(instance, rng, "constant")
-    if "value" in node["parameters"]:
-        factor = _pick([2.0, 10.0, -1.0, 0.0, 0.5, 1e9], rng)
-        node["parameters"]["value"] = (np.asarray(node["parameters"]["value"]) * factor).tolist()
+    node = _nodes(instance, rng, "number", "release", "poly", "choose", "clip")
+    factor = _pick([2.0, 10.0, -1.0, 0.0, 0.5, 1e9], rng)
+    given = node["parameters"]
+    for name in ("value", "factor", "by"):
+        if name in given:
+            given[name] = float(Fraction(given[name])) * factor
+    if "factors" in given:
+        given["factors"] = [float(Fraction(one)) * factor for one in given["factors"]]
+    if "terms" in given:
+        term = _pick(given["terms"], rng)
+        term[0] = float(Fraction(term[0])) * factor
 
 
 def change_law(instance, rng):
-    _nodes(instance, rng, "draw")["parameters"]["law"] = _pick(LAWS, rng)
+    _pick(instance["draws"], rng)["law"] = _pick(LAWS, rng)
 
 
 def reuse_draw(instance, rng):
-    _nodes(instance, rng, "draw")["parameters"]["number"] = 0
+    given = _nodes(instance, rng, "release", "choose")["parameters"]
+    if "draws" in given:
+        given["draws"] = [int(rng.integers(len(instance["draws"])))] * len(given["draws"])
 
 
 def change_operand(instance, rng):
@@ -240,18 +248,39 @@ def change_operation(instance, rng):
 
 
 def change_parameter(instance, rng):
-    node = _nodes(instance, rng, "sum", "mean", "bin_counts", "reshape", "argmax")
-    for name in node["parameters"]:
-        node["parameters"][name] = _pick([None, 0, 1, [0], [0, 1], [0.0, 1.0], [2, 3]], rng)
-
-
-def change_shape(instance, rng):
     node = _nodes(instance, rng)
-    node["shape"] = _pick([[], [1], [2], [3], [None], [3, 2], [2, 3]], rng)
+    for name in node["parameters"]:
+        other = [None, 0, 1, [0], [0, 1], [0.0, 1.0], True, False, "1/2", [[1, [[0, 2]]]]]
+        node["parameters"][name] = _pick(other, rng)
 
 
-def change_type(instance, rng):
-    _nodes(instance, rng)["dtype"] = _pick(["bool", "int8", "int64", "uint8", "float64"], rng)
+def change_hints(instance, rng):
+    for path in instance["paths"]:
+        for hints in path["hints"]:
+            hints[:] = _pick([[], [None] * 3, [[[[0, 1], [], []]]] * 3, hints[::-1]], rng)
+
+
+def cut_hints(instance, rng):
+    """Look into half of a box, or forget a number that moves."""
+    hints = [one for path in instance["paths"] for run in path["hints"] for one in run if one]
+    if hints:
+        search = _pick(_pick(_pick(hints, rng), rng), rng)
+        search[_pick([1, 2], rng)] = _pick([[], [0, [], []], [[0, 0]], [[0, 1], [0, 0]]], rng)
+
+
+def change_flag_of_draws(instance, rng):
+    one = _pick(instance["draws"], rng)
+    one["each"] = not one["each"]
+    instance["alike"] = _pick([True, True, False], rng)
+
+
+def repeat_factor(instance, rng):
+    """Write x * x as two factors, or as another power."""
+    node = _nodes(instance, rng, "poly")
+    if node["parameters"].get("terms"):
+        powers = _pick(node["parameters"]["terms"], rng)[1]
+        if powers:
+            powers[:] = _pick([[*powers, powers[0]], [[powers[0][0], -1]], [[0, 0]], [[0, 3]]], rng)
 
 
 def drop_node(instance, rng):
@@ -299,7 +328,8 @@ def add_field(instance, rng):
 
 BENDS = (claim_less, narrow_ends, state_norm, set_flag, change_relation, turn_to_added,
          change_constant, change_law, reuse_draw, change_operand, swap_operands, change_operation,
-         change_parameter, change_shape, change_type, drop_node, skip_node, change_outputs,
+         change_parameter, change_hints, cut_hints, change_flag_of_draws, repeat_factor, drop_node,
+         skip_node, change_outputs,
          change_events, change_paths, drop_field, add_field)  # fmt: skip
 
 
@@ -310,7 +340,7 @@ def is_of_the_code(bent, document):
     """Return whether a bent file states program, datasets and neighbours as they are."""
     stated, true = bent["instance"], document["instance"]
     same = stated["universe"] == true["universe"]
-    return same and not list(differences(stated["paths"], true["paths"]))
+    return same and not list(differences(stated, true))
 
 
 def worst_loss(instance, rng, pairs=30):
@@ -319,23 +349,12 @@ def worst_loss(instance, rng, pairs=30):
     Pure epsilon and squared mu of outputs that are affine in noise, pure epsilon of a choice by
     Gumbel noise; infinite where outputs without noise differ.
     """
-    program = _program(instance)
     universe = universe_in(instance["universe"])
     pure = square = 0.0
     for _ in range(pairs):
-        found = _loss(program, *_neighbours(universe, rng))
+        found = _loss(instance, *_neighbours(universe, rng))
         pure, square = max(pure, found[0]), max(square, found[1])
     return pure, square
-
-
-def _program(instance):
-    (path,) = instance["paths"]
-    program = Program(outputs=tuple(path["outputs"]))
-    for one in path["nodes"]:
-        given = dict(one["parameters"])
-        shape = tuple(one["shape"])
-        program.add(one["operation"], one["operands"], shape=shape, dtype=one["dtype"], **given)
-    return program
 
 
 def _neighbours(universe, rng):
@@ -367,18 +386,18 @@ def _values(part, records, rng):
     return np.asarray(found, dtype=float)
 
 
-def _loss(program, one, other):
-    chosen = [program.nodes[i] for i in program.outputs if program.nodes[i].operation == "argmax"]
+def _loss(instance, one, other):
+    (path,) = instance["paths"]
+    nodes = path["nodes"]
+    chosen = [nodes[i] for i in path["outputs"] if nodes[i]["operation"] == "choose"]
     if chosen:
-        return _loss_of_choice(program, chosen[0], one, other)
-    draws = [node for node in program.nodes if node.operation == "draw"]
-    places = [(n, i) for n, node in enumerate(draws) for i in range(math.prod(node.shape))]
-    apart = _outputs(program, draws, other) - _outputs(program, draws, one)
+        return _loss_of_choice(instance, path, chosen[0], one, other)
+    draws = instance["draws"]
+    apart = _outputs(instance, path, other) - _outputs(instance, path, one)
     matrix = np.array([
-        _outputs(program, draws, one, (n, i)) - _outputs(program, draws, one) for n, i in places
-    ]).T.reshape(len(apart), len(places))  # fmt: skip
-    laws = [draws[n].parameters["law"] for n, _ in places]
-    return _loss_of_sum(apart, matrix, laws)
+        _outputs(instance, path, one, n) - _outputs(instance, path, one) for n in range(len(draws))
+    ]).T.reshape(len(apart), len(draws))  # fmt: skip
+    return _loss_of_sum(apart, matrix, [one["law"] for one in draws])
 
 
 def _loss_of_sum(apart, matrix, laws):
@@ -403,27 +422,20 @@ def _loss_of_sum(apart, matrix, laws):
     return pure, square
 
 
-def _outputs(program, draws, data, one=None):
-    noise = [np.zeros(node.shape) for node in draws]
-    if one is not None:
-        noise[one[0]].flat[one[1]] = 1.0
-    numbers = {node.parameters["number"]: value for node, value in zip(draws, noise, strict=True)}
-    by_number = [numbers.get(n, np.zeros(())) for n in range(max(numbers, default=-1) + 1)]
-    values = evaluate(program, data, by_number)
-    found = [np.ravel(values[i]) for i in program.outputs]
+def _outputs(instance, path, data, impulse=None):
+    noise = [float(n == impulse) for n in range(len(instance["draws"]))]
+    values = run(instance, path, data, noise)
+    found = [np.ravel(values[i]) for i in path["outputs"]]
     return np.concatenate([np.zeros(0), *found]).astype(float)
 
 
-def _loss_of_choice(program, node, one, other):
-    draws = [one for one in program.nodes if one.operation == "draw"]
-    if [one.parameters["law"] for one in draws] != ["gumbel"]:
+def _loss_of_choice(instance, path, node, one, other):
+    laws = {instance["draws"][n]["law"] for n in node["parameters"]["draws"]}
+    scale = abs(number(node["parameters"]["factor"]))
+    if laws != {"gumbel"} or scale <= 0:
         return 0.0, 0.0
-    inner = Program(program.nodes, (node.operands[0],))
-    unit = _outputs(inner, draws, one, (0, 0)) - _outputs(inner, draws, one)
-    scale = unit.max() if unit.size else 0.0
-    if scale <= 0:
-        return 0.0, 0.0
-    logs = [_log_shares(_outputs(inner, draws, data) / scale) for data in (one, other)]
+    inner = {**path, "outputs": node["operands"]}
+    logs = [_log_shares(_outputs(instance, inner, data) / scale) for data in (one, other)]
     return float(np.abs(logs[0] - logs[1]).max()), 0.0
 
 

@@ -71,7 +71,7 @@ def run_bent(certificates, seeds):
 def test_no_bent_certificate_passes(certificates):
     counts = run_bent(certificates, range(100))
     assert counts["refused"] > 40
-    assert counts["of another program"] > 10
+    assert counts["of another program"] > 5
 
 
 @pytest.mark.slow

@@ -110,8 +110,8 @@ def test_other_code_than_that_of_the_file_fails(certificate, tmp_path, other):
 def test_a_file_that_is_true_of_itself_and_no_code_fails(certificate, tmp_path):
     bent = copy.deepcopy(certificate)
     nodes = bent["instance"]["paths"][0]["nodes"]
-    least = next(one for one in nodes if one["operation"] == "minimum")
-    nodes[least["operands"][1]]["parameters"]["value"] = 1.0
+    (most,) = (one for one in nodes if one["parameters"].get("value") == 2)
+    most["parameters"]["value"] = 1
     assert verdict_of(bent, tmp_path).verified
     assert not verdict_of(bent, tmp_path, mechanism=noisy_sum).verified
 
@@ -156,8 +156,9 @@ def test_delta_of_gaussian_noise_is_never_below_the_truth():
             true = dpaudit.GaussianDP(mu).delta(epsilon)
             found = checker.delta_of_mu(checker.F(epsilon), checker.F(square))
             assert true * (1 - 1e-9) <= found <= true * (1 + 1e-6) + 1e-40
-            wide = checker.delta_of_rho(checker.F(epsilon), checker.F(square) / 2)
-            assert wide >= true
+            cost = checker.Cost([(0, "normal", checker.F(square), None)])
+            wide = [cost.delta(checker.F(epsilon), checker.F(order)) for order in (1.5, 2, 8)]
+            assert min(wide) >= true
 
 
 def test_the_checker_needs_no_other_file(certificate, tmp_path):

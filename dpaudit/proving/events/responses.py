@@ -59,11 +59,17 @@ class Response:
         The node of the private entries.
     laws
         Of an entry that is shown, by the private one.
+    coins
+        The nodes of the draws, an entry of each for an entry that is shown.
+    inside
+        Nodes between these and what is shown, which nothing else uses.
     """
 
     node: Node
     truth: int
     laws: Mapping[int, Law]
+    coins: tuple[int, ...] = ()
+    inside: frozenset[int] = frozenset()
 
     @property
     def shape(self) -> Shape:
@@ -148,6 +154,15 @@ def claim_responses(reader: Reader, universe: Universe) -> None:
             reader.claim([claim])
 
 
+def find_responses(program: Program, universe: Universe) -> dict[int, Response]:
+    """Return the entries of a program that are told by coins, by their node."""
+    reader = Reader(program)
+    if not any(program.nodes[one].parameters["law"] in _LAWS for one in reader.noise):
+        return {}
+    claims = [one.release for one in _Finder(reader, universe).claims()]
+    return {one.node.index: one for one in claims if isinstance(one, Response)}
+
+
 @dataclass(frozen=True, eq=False)
 class _Cone:
     """What lies between a value and the private entries and coins of which it is made.
@@ -202,7 +217,12 @@ class _Finder:
         atoms = np.concatenate([self._atoms(one).reshape(-1) for one in cone.coins])
         inside = {one for one in cone.inside if self.is_random[one]}
         hidden = frozenset({*inside, *cone.coins} - {node.index})
-        return Claim((node.index,), hidden, atoms, Response(node, cone.truth, laws))
+        return Claim(
+            (node.index,),
+            hidden,
+            atoms,
+            Response(node, cone.truth, laws, cone.coins, hidden - {*cone.coins}),
+        )
 
     def _cone(self, node: Node) -> _Cone | None:
         """Return what a value is made of, if it is coins and one private value, entry by entry."""

@@ -1,0 +1,167 @@
+"""Sums, products of matrices, quantiles and counts, of numbers that the checker reads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpaudit.proving.lowering.arrays import Arranger, Block, axes_of, places, replaced, strides
+from dpaudit.proving.lowering.entrywise import sampled
+from dpaudit.proving.lowering.scalars import Core, NotAlike, NotLowered, NotSampled, Scalar, written
+from dpaudit.proving.program import Node
+
+_ONE = Fraction(1)
+_NAMES = {"max": "maximum", "min": "minimum"}
+
+
+@dataclass(frozen=True)
+class Reducer:
+    """Writes what is done along axes; ``arranger.count`` is the number of records, if public."""
+
+    core: Core
+    arranger: Arranger
+
+    @property
+    def records(self) -> int | None:
+        """How many there are."""
+        return self.arranger.count
+
+    def _split(self, block: Block, axes: Iterable[int]) -> tuple[list[int], list[list[Scalar]]]:
+        """Return the axes that are left, and for each entry there the items that become one."""
+        rank, steps = len(block.shape), strides(block.shape)
+        along = [*axes]
+        left = [i for i in range(rank) if i not in along]
+        outer, inner = (
+            places([range(block.shape[i]) for i in group], [steps[i] for i in group])
+            for group in (left, along)
+        )
+        return left, [[block.items[start + i] for i in inner] for start in outer]
+
+    def reduced(self, name: str, given: Mapping[str, Any], block: Block) -> Block:
+        """Return sums, means, products, extremes or quantiles along axes."""
+        axes = axes_of(given["axis"], len(block.shape))
+        left, groups = self._split(block, axes)
+        records = block.axis is not None and block.axis in axes
+        lengths = [self.records if i == block.axis else block.shape[i] for i in axes]
+        number = 0 if None in lengths else math.prod(n or 0 for n in lengths)
+        if name != "sum" and not number:
+            raise NotLowered(f"{name} of nothing, or of an unknown number")
+        if any(one.sample is not None for group in groups for one in group) and name != "sum":
+            raise NotSampled("the coins of a sample are seen")
+        items = [self._of_group(name, given, group, number, records) for group in groups]
+        axis = None if records or block.axis is None else left.index(block.axis)
+        return Block(tuple(block.shape[i] for i in left), tuple(items), axis)
+
+    def _of_group(
+        self, name: str, given: Mapping[str, Any], group: list[Scalar], number: int, records: bool
+    ) -> Scalar:
+        if name in ("sum", "mean"):
+            factor = Fraction(1, number) if name == "mean" else _ONE
+            return self.core.sum([(factor, self._summed(group, records))])
+        if name == "prod" and not records:
+            found = self.core.number(1)
+            for one in group:
+                found = self.core.multiply(found, one)
+            return found
+        if name in _NAMES:
+            found = self.core.extreme(_NAMES[name], group)
+            return self._over_records(_NAMES[name], found, 0) if records else found
+        if name in ("argmax", "argmin") and not records:
+            return self.core.add("other", group, function=name)
+        if name in ("median", "quantile"):
+            return self._quantile(given, group, records)
+        raise NotAlike(f"{name} of records")
+
+    def _summed(self, group: list[Scalar], records: bool) -> Scalar:
+        samples = {one.sample for one in group} or {None}
+        if len(samples) > 1:
+            raise NotSampled("a sum of records in several samples")
+        plain = self.core.sum((_ONE, replace(one, sample=None)) for one in group)
+        if not records and samples != {None}:
+            return replace(plain, sample=samples.pop(), number=None, is_local=True)
+        return self.core.total(replace(plain, sample=samples.pop())) if records else plain
+
+    def _over_records(self, name: str, one: Scalar, by: Any) -> Scalar:
+        return self.core.add("rows", [one], of=name, by=by, local=False)
+
+    def _quantile(self, given: Mapping[str, Any], group: list[Scalar], records: bool) -> Scalar:
+        q = given.get("q", 0.5)
+        if given.get("method", "linear") != "linear" or np.ndim(q):
+            raise NotLowered("no rule knows this quantile")
+        by = written(Fraction(float(q)))
+        if records and len(group) > 1:
+            raise NotAlike("a quantile of several numbers of each record")
+        return self._over_records("order", group[0], by) if records else self._ordered(group, by)
+
+    def _ordered(self, group: list[Scalar], by: Any) -> Scalar:
+        return self.core.add("order", sorted(group, key=lambda one: one.node), by=by)
+
+    def sorted_values(self, node: Node, blocks: list[Block]) -> Block:
+        """Return each of sorted numbers, as a quantile of them all."""
+
+        def ordered(group: list[Scalar]) -> list[Scalar]:
+            most = max(len(group) - 1, 1)
+            return [self._ordered(group, written(Fraction(k, most))) for k in range(len(group))]
+
+        return self._along(node, blocks[0], ordered)
+
+    def cumulated(self, node: Node, blocks: list[Block]) -> Block:
+        """Return sums of all numbers so far."""
+
+        def sums(group: list[Scalar]) -> list[Scalar]:
+            return [self.core.sum((_ONE, one) for one in group[: k + 1]) for k in range(len(group))]
+
+        block = blocks[0]
+        if node.parameters["axis"] is None and block.axis is None:
+            block = Block((len(block.items),), block.items)
+        return self._along(node, block, sums)
+
+    def _along(self, node: Node, block: Block, function: Any) -> Block:
+        """Return what a function makes of the numbers along an axis."""
+        axis = node.parameters["axis"]
+        along = range(len(block.shape))[-1 if axis is None else axis]
+        if block.axis == along:
+            raise NotAlike("records in order")
+        left, groups = self._split(block, [along])
+        found = [function(group) for group in groups]
+        order = [*left, along]
+        items = [one for group in found for one in group]
+        moved = Block(tuple(block.shape[i] for i in order), tuple(items), None if block.axis is None
+                      else order.index(block.axis))  # fmt: skip
+        back = [order.index(i) for i in range(len(order))]
+        return self.arranger.arranged("transpose", {"axes": back}, [moved])
+
+    def multiplied(self, node: Node, blocks: list[Block]) -> Block:
+        """Return a product of matrices or vectors: a sum of products along a new last axis."""
+        a, b = blocks
+        m, n = len(a.shape), len(b.shape)
+        if m > 2 or n > 2 or not m or not n:
+            raise NotLowered("matmul: no rule knows more than two axes")
+        b = self.arranger.arranged("transpose", {"axes": None}, [b])
+        axis = None if a.axis is None else a.axis + (n - 1) * (a.axis == m - 1)
+        left = Block((*a.shape[:-1], *[1] * (n - 1), a.shape[-1]), a.items, axis)
+        both = self.arranger.together([left, b])
+        pairs = list(zip(both[0].items, both[1].items, strict=True))
+        if any(one.sample is not None for pair in pairs for one in pair):
+            cells = [sampled(self.core, "multiply", pair) for pair in pairs]
+        else:
+            cells = [self.core.multiply(*pair) for pair in pairs]
+        return self.reduced("sum", {"axis": -1}, replaced(both[0], cells))
+
+    def counted(self, node: Node, blocks: list[Block]) -> Block:
+        """Return how many numbers lie in each bin."""
+        edges = [written(Fraction(float(one))) for one in node.parameters["edges"]]
+        bins = len(edges) - 1
+        block = blocks[0]
+        items = [
+            self.core.add("bin", [one], bin=n, edges=edges)
+            for one in block.items
+            for n in range(bins)
+        ]
+        cells = Block((*block.shape, bins), tuple(items), block.axis)
+        return self.reduced("sum", {"axis": list(range(len(block.shape)))}, cells)
