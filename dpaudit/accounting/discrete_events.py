@@ -39,7 +39,7 @@ class RandomizedResponse:
 
 @dataclass(frozen=True, kw_only=True)
 class DiscreteLaplaceRelease:
-    """``count`` adaptive releases of an integer with noise of mass proportional to exp(-|k| / b).
+    """``count`` adaptive releases of an integer, noise of mass proportional to ``exp(-|k| / b)``.
 
     Ghosh, Roughgarden & Sundararajan 2009. Each coordinate of a vector is a release of its own.
 
