@@ -233,6 +233,12 @@ def test_the_double_sum_of_equation_40(t, steps, fails):
     assert total <= 4 * math.sqrt(t * steps)
 
 
+def test_theorem_7_is_proved_for_one_node_and_one_step():
+    assert all(finding.holds for finding in rates.one_step())
+    for t in (1, 2, 10, 500):
+        assert sum(k**-0.5 for k in range(1, t + 1)) <= 2 * math.sqrt(t)
+
+
 def test_the_loss_of_one_node_breaks_theorem_7_in_a_plain_run():
     """The same without whole numbers: the gradient at each model is that of the largest piece."""
     found = one_node.published_pieces()

@@ -288,7 +288,7 @@ def gain_repaired() -> tuple[Finding, ...]:
     In ``r`` and ``j`` this is the sum of (29) to (35), which hold for each. Written out for a few
     sizes.
     """
-    return tuple(_repaired_gain(Steps(*size)) for size in SIZES)
+    return tuple(slack_of_gain(*size) for size in SIZES)
 
 
 def _printed_gain() -> Finding:
@@ -315,7 +315,9 @@ def _next_model() -> Finding:
     )
 
 
-def _repaired_gain(it: Steps) -> Finding:
+def slack_of_gain(steps: int, neighbours: int) -> Finding:
+    """Return that the slack of (36) repaired is a sum of squares, for one size."""
+    it = Steps(steps, neighbours)
     left, right = _gain(it, None, sign=-1, last=it.sent)
     scattered = sum_of((w - it.sent).square for w in it.models[1:])
     apart = sum_of((it.before(j) - it.sent).square for j in it.others)

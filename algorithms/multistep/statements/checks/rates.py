@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from dpaudit.algorithms.multistep.statements.checks import appendix
 from dpaudit.extension.identities import identity
 from dpaudit.extension.ledger import Finding
 from dpaudit.polynomials import unknowns
@@ -78,22 +79,22 @@ def _inverse_roots(count: int, up: int) -> Fraction:
     return Fraction(up * math.ceil(up * 100 * exact), 100)
 
 
-def decreasing_weights() -> tuple[Finding, ...]:
-    """Show that the weights of (23) fall between iterations, for ``l >= 3``.
+def one_step() -> tuple[Finding, ...]:
+    """Prove Theorem 7 for one node and ``l = 1``, where its hypotheses hold.
 
-    Where (40) keeps only the last weight of ``sum eta (||w~^r - w*||^2 - ||w~^{r+1} - w*||^2)``,
-    it needs weights that never fall. The square of the last one of an iteration is ``2 k l``, in
-    multiples of the root in (23), and that of the next is ``2 (k + 1)``.
+    Let ``a_k`` be the squared distance of ``w~^{k,1}`` from ``w*``, at most ``D^2``, and ``G`` the
+    root in (23), so that (39) holds with at most, and ``eta_k = sqrt(2 k) G / D``. By (36)
+    repaired, whose slack is the first identity below, and as noise has mean 0 given the model
+    before it, the sum of the errors at ``w~^{k,0}`` is in expectation at most that of ``eta_k
+    (a_{k-1} - a_k) / 2 + G^2 / (2 eta_k)``. These weights grow with k: the first sum is at most
+    ``eta_t D^2 / 2 = sqrt(2 t) G D / 2``. And ``1 / sqrt(k) <= 2 (sqrt(k) - sqrt(k - 1))``, by the
+    second identity with ``x^2 - y^2 = 1``, so that the second sum is at most ``G D sqrt(t) /
+    sqrt(2)``. Together they are ``sqrt(2) G D sqrt(t)``; (28) makes it the error at the average,
+    times t.
     """
-    first, steps = 1, 3
-    return (
-        Finding(
-            left=2 * first * steps,
-            relation="<=",
-            right=2 * (first + 1),
-            instance="squares of eta^{1,3} and eta^{2,1}, l = 3",
-        ),
-    )
+    x, y = unknowns("x y")
+    growth = 2 * x * (x - y) - (x**2 - y**2)
+    return (appendix.slack_of_gain(1, 0), identity(growth, (x - y) ** 2, "x times the difference"))
 
 
 def order() -> tuple[Finding, ...]:
