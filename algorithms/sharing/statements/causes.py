@@ -24,8 +24,9 @@ INVERSE = Cause(
 SPECTRAL = Cause(
     name="spectral norm of the design",
     text="The proof of Lemma 1 takes ||D v|| and ||D'v|| for at most ||v||. Rows of norm 1 allow "
-    "||D|| = sqrt(N).",
+    "||D|| = sqrt(N). Lemma 1 is false by that alone.",
     nature="fault",
+    privacy=True,
 )
 
 ONE_NUMBER = Cause(

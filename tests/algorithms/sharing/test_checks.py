@@ -34,6 +34,7 @@ REFUTED = {
     algorithm.limit_of_admm,
     composition.fewer_than_twenty,
     lemma1.bracket_bound,
+    lemma1.movement_by_others,
     lemma1.others_bound,
     lemma1.norm_of_the_inverse,
     lemma1.phi1_bound,
@@ -81,6 +82,22 @@ def test_hypotheses_see_what_breaks_them():
     other = matrix([[1, 0], ["3/5", "4/5"]])
     swapped = lemma1.Update(here=records.here, there=other, pull=records.pull)
     assert "columns that differ" in [each.instance for each in swapped.hypotheses if not each.holds]
+
+
+def test_the_message_of_another_party_alone_breaks_lemma_1():
+    """Against the same movement in doubles; it stays below C with what that party sends."""
+    block, changed = (np.array(each, dtype=float) for each in lemma1.orthogonal_records())
+    here, there = (np.vstack([block] * 49 + [last]) for last in (block, changed))
+    pull, penalty, parties = -2 * here[:, 0], 2.0, 2
+    models = [-np.linalg.lstsq(each, pull / penalty, rcond=None)[0] for each in (here, there)]
+    movement = np.linalg.norm(here @ models[0] - there @ models[1])
+    *_, last = lemma1.movement_by_others()
+    assert not last.holds
+    assert np.isclose(movement**2, float(last.left))
+    assert np.isclose((3 / 9 / penalty * (1 + parties * penalty)) ** 2, float(last.right))
+    assert max(map(np.linalg.norm, models)) <= 1 + 1e-12
+    assert np.linalg.norm(np.linalg.inv(there.T @ there), 2) <= 1 / 9**2
+    assert movement <= 3 / 9 / penalty * np.linalg.norm(pull)
 
 
 def test_models_are_minimisers():

@@ -84,16 +84,10 @@ class Update:
     @property
     def hypotheses(self) -> tuple[Finding, ...]:
         """Assumption 1 and the neighbours of Definition 1, with b_1 = 1."""
-        rows = {inner(row, row) for design in (self.here, self.there) for row in design}
-        columns = zip(transposed(self.here), transposed(self.there), strict=True)
-        changed = sum(one != other for one, other in columns)
         state = (square(self.pull) / 4, square(self.pull) / (2 * self.penalty) ** 2)
         models = (square(self.model(design)) for design in (self.here, self.there))
-        distance = square(added(self.here, scaled(-1, self.there)))
         return (
-            Finding(left=Fraction(len(rows - {1})), relation="=", right=0, instance="unit rows"),
-            Finding(left=changed, relation="=", right=1, instance="columns that differ"),
-            Finding(left=distance, relation="<=", right=1, instance="||D - D'||^2"),
+            *neighbouring_designs(self.here, self.there),
             Finding(left=max(state), relation="<=", right=1, instance="||y||^2 and ||z||^2"),
             Finding(left=max(models), relation="<=", right=1, instance="||x||^2 and ||x'||^2"),
         )
@@ -296,7 +290,10 @@ def norm_of_the_inverse() -> tuple[Finding, ...]:
 
 
 def others_bound() -> tuple[Finding, ...]:
-    """Return ``||D_k x~_k||^2 <= ||x~_k||^2`` for another party with one column of ones."""
+    """Return ``||D_k x~_k||^2 <= ||x~_k||^2`` for another party with one column of ones.
+
+    And what comes of it: Lemma 1 is false by this step alone.
+    """
     design, model = column(1, 1), column(1)
     return (
         Finding(
@@ -305,7 +302,81 @@ def others_bound() -> tuple[Finding, ...]:
             right=square(model),
             instance="||D_k x~_k||^2, two records, D_k = (1, 1)', x~_k = 1",
         ),
+        *movement_by_others(),
     )
+
+
+def movement_by_others() -> tuple[Finding, ...]:
+    """Return the movement against C where ``||(D'D)^-1||`` is below ``1/d_m^2`` on both designs.
+
+    There every use of ``1/d_m`` is right: ``||D (D'D)^-1||`` is below it too. D has 50 copies of
+    the block of `orthogonal_records`, N = 800 and d_m = 9; of D' one copy is the changed block. So
+    ``D'D = (N/d_m) I``, and the same of D'. Let ``R = 0``, ``rho = 2``, ``M = 2``, ``y = z = 0``,
+    and let the other party have the column of signs ``3 D_1`` and send it times ``x~ = -1/3``:
+    ``v = -rho D_1``. The minimum is ``x = (1, 0, ..., 0)`` under D, with the message ``D_1``; under
+    D' the message is the projection of ``D_1`` on the columns of D', and x' its coordinates. All
+    norms are at most ``b_1 = 1``, and ``C = (1 + 2 rho) / (3 rho)``. Both parties meet ``gamma_m >=
+    2 sigma_max``, as all eigenvalues of a party are equal.
+    """
+    block, changed = orthogonal_records()
+    copies, size, parties, penalty = 50, len(block[0]), 2, Fraction(2)
+    samples = copies * len(block)
+    share = Fraction(samples, size)  # D'D is this times the identity
+    gram, cross = (product(transposed(each), block) for each in (block, changed))
+    coordinates = transposed(scaled(1 / share, added(scaled(copies - 1, gram), cross)))[:1]  # x'
+    message, model = copies * gram[0][0], Fraction(-1, 3)  # ||D_1||^2, x~
+    claimed = Fraction(3, size) / penalty * (1 + parties * penalty)
+    return (
+        *neighbouring_designs(block, changed),
+        *(_equal_eigenvalues(each, Fraction(len(block), size)) for each in (block, changed)),
+        Finding(left=1 / share, relation="<=", right=Fraction(1, size**2), instance="||(D'D)^-1||"),
+        Finding(left=square(coordinates), relation="<=", right=1, instance="||x'||^2"),
+        Finding(
+            left=(3 * model) ** 2 * message,
+            relation="<=",
+            right=model**2,
+            instance=f"||D_k x~_k||^2 and ||x~_k||^2, N = {samples}",
+        ),
+        Finding(
+            left=message - share * square(coordinates),
+            relation="<=",
+            right=claimed**2,
+            instance=f"||D x - D' x'||^2 and C^2, N = {samples}, d_m = 9, M = 2, rho = 2, where "
+            "||(D'D)^-1|| < 1/d_m^2",
+        ),
+    )
+
+
+def orthogonal_records() -> tuple[Matrix, Matrix]:
+    """Return 16 records in nine orthogonal columns of entries +-1/3, and a neighbour of them.
+
+    They are columns 7 to 15 of the signs ``(-1)^(bits of i and j)``, ``i, j = 0, ..., 15``. Of
+    column 7 the neighbour has the other sign in rows 0 and 8, in which it has the same sign, and
+    every other column different ones: they stay orthogonal.
+    """
+    signs = [[(-1) ** (i & j).bit_count() for j in range(7, 16)] for i in range(16)]
+    here = scaled(Fraction(1, 3), matrix(signs))
+    there = tuple((-row[0], *row[1:]) if i in (0, 8) else row for i, row in enumerate(here))
+    return here, there
+
+
+def neighbouring_designs(here: Matrix, there: Matrix) -> tuple[Finding, ...]:
+    """Return what Assumption 1.3 and Definition 1 ask of two designs."""
+    rows = {inner(row, row) for design in (here, there) for row in design}
+    columns = zip(transposed(here), transposed(there), strict=True)
+    changed = sum(one != other for one, other in columns)
+    distance = square(added(here, scaled(-1, there)))
+    return (
+        Finding(left=Fraction(len(rows - {1})), relation="=", right=0, instance="unit rows"),
+        Finding(left=changed, relation="=", right=1, instance="columns that differ"),
+        Finding(left=distance, relation="<=", right=1, instance="||D - D'||^2"),
+    )
+
+
+def _equal_eigenvalues(design: Matrix, value: Fraction) -> Finding:
+    gram = product(transposed(design), design)
+    apart = square(added(gram, scaled(-value, identity_matrix(len(gram)))))
+    return Finding(left=apart, relation="=", right=0, instance=f"||D'D - {value} I||^2")
 
 
 def last_bound() -> tuple[Finding, ...]:

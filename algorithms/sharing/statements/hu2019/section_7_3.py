@@ -86,10 +86,12 @@ ROWS = (
         place="section 7.3, last display, second inequality",
         statement="||sum_{k != m} D_k x~_k - z|| <= ||z|| + sum_{k != m} ||x~_k||.",
         standing="proof step",
+        privacy=True,
         evidence=counterexample("sensitivity:message_of_others"),
         cause="spectral norm of the design",
         defence="It is true for designs of spectral norm at most 1.",
-        answer="A column of four ones sends twice its model.",
+        answer="A column of four ones sends twice its model. By this step alone Lemma 1 is false: "
+        "it is on 800 records with nine orthogonal columns, for which each use of 1/d_m is right.",
     ),
     LedgerRow(
         name="hu2019-lemma1-sum",

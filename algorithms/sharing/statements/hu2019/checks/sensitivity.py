@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dpaudit.algorithms.sharing.statements.checks.lemma1 import movement_by_others
 from dpaudit.algorithms.sharing.statements.hu2019.checks.exact_runs import (
     fractions,
     inner,
@@ -121,15 +122,21 @@ def first_part() -> tuple[Finding, ...]:
     )
 
 
-def message_of_others() -> Finding:
-    """Return ``||D_k x_k||`` and ``||x_k||`` for a column of four ones and the model 1."""
+def message_of_others() -> tuple[Finding, ...]:
+    """Return ``||D_k x_k||`` and ``||x_k||`` for a column of four ones and the model 1.
+
+    And what comes of it: Lemma 1 is false by this step alone, within Assumptions 1 and 2.
+    """
     model = Fraction(1)
     sent = tuple(entry * model for entry in FOUR_ONES)
-    return Finding(
-        left=square(sent),
-        relation="<=",
-        right=model**2,
-        instance="||D_k x_k||^2 and ||x_k||^2, N = 4, d_k = 1",
+    return (
+        Finding(
+            left=square(sent),
+            relation="<=",
+            right=model**2,
+            instance="||D_k x_k||^2 and ||x_k||^2, N = 4, d_k = 1",
+        ),
+        *movement_by_others(),
     )
 
 
