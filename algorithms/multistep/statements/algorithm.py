@@ -170,9 +170,11 @@ _GUARANTEE = (
         evidence=counterexample("privacy:no_constant_of_noise"),
         cause=TAIL.name,
         repair=_MORE_NOISE,
-        defence="A constant may be meant that depends on epsilon and delta.",
-        answer="Then (20) says nothing of the noise. With the bound of the proof's own moments "
-        "there is a term of epsilon^2, for which no constant makes up.",
+        defence="'There exists' stands after 'arbitrary': c_0 may depend on epsilon and delta, and "
+        "the adversary sees averages only.",
+        answer="Then (20) says nothing of the noise, and section 4.2, which leaves c_0 out of "
+        "O(sqrt(d ln(1/delta)) / (m epsilon)), would be false. For l = 1 the averages are the "
+        "noisy models themselves.",
     ),
     LedgerRow(
         name="huang2020-each-update",

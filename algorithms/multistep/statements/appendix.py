@@ -165,7 +165,8 @@ _SECOND = (
         evidence=OpenQuestion(
             "Two steps are missing. The sum of eta (||w~^{k,r} - w*||^2 - ||w~^{k,r+1} - w*||^2) "
             "is at most its last weight times D^2 only if the weights never fall, and from "
-            "eta^{k,l} to eta^{k+1,1} they do for l >= 3: 2 k l against 2 (k + 1), in squares. "
+            "eta^{k,l} to eta^{k+1,1} they do for l >= 2, from k = 2 on at the latest: 2 k l "
+            "against 2 (k + 1), in squares. "
             "And (28) averages r = 0 .. l - 1, where (37) averages r = 1 .. l, which leaves "
             "<gamma_ij, .> of the first and the last model over t l. A proof, or a run of the "
             "algorithm that exceeds it, would settle it; for l = 1 only the second step is "

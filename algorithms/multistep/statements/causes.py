@@ -9,20 +9,16 @@ from __future__ import annotations
 from dpaudit.extension.ledger import Cause
 
 RATIO = Cause(
-    name="ratio and delta",
+    name="delta as a probability of failure",
     text="(epsilon, delta)-DP is read as a bound on the ratio that fails with probability delta.",
-    nature="fault",
-)
-DELTA = Cause(
-    name="composition keeps delta",
-    text="Theorem 4 composes t algorithms of one delta into one of the same delta. Events of "
-    "probability delta add up, whatever the epsilon is.",
-    nature="fault",
+    nature="reading",
     privacy=True,
 )
 MOMENTS = Cause(
     name="Gaussian moments of every algorithm",
-    text="The log moments of a Gaussian mechanism are taken for those of every private algorithm.",
+    text="The log moments of a Gaussian mechanism are taken for those of every private algorithm. "
+    "With them delta would stay what it is; of others events of probability delta add up, whatever "
+    "the epsilon is.",
     nature="fault",
     privacy=True,
 )
@@ -68,7 +64,7 @@ NETWORK = Cause(
     nature="reading",
 )
 NOISE = Cause(
-    name="bounded models with Gaussian noise",
+    name="bounded iterates",
     text="Models with Gaussian noise, and the duals that add them up, leave every bounded set.",
     nature="assumption",
 )
@@ -122,7 +118,6 @@ REGULARISER = Cause(
 
 CAUSES = (
     RATIO,
-    DELTA,
     MOMENTS,
     TAIL,
     LARGE,

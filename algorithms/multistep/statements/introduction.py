@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpaudit.algorithms.multistep.statements.causes import DELTA, MOMENTS, RATIO, TAIL
+from dpaudit.algorithms.multistep.statements.causes import MOMENTS, RATIO, TAIL
 from dpaudit.algorithms.multistep.statements.evidence import counterexample, proof
 from dpaudit.extension.ledger import AuditEvidence, Consequence, Convention, LedgerRow
 
@@ -153,6 +153,7 @@ _PRIVACY = (
         statement="(10) means that with probability at least 1 - delta the ratio of the two "
         "probabilities is bounded by e^epsilon.",
         standing="gloss",
+        privacy=True,
         evidence=AuditEvidence("huang2020-definition3"),
         cause=RATIO.name,
         repair="the ratio exceeds e^(2 epsilon) with probability at most delta / (1 - e^-epsilon)",
@@ -176,7 +177,7 @@ _PRIVACY = (
         standing="theorem",
         privacy=True,
         evidence=AuditEvidence("huang2020-theorem4"),
-        cause=DELTA.name,
+        cause=MOMENTS.name,
         repair="(sqrt(2 t ln(1/d)) epsilon + t epsilon (e^epsilon - 1), t delta + d)-DP for every "
         "d > 0 (Dwork, Rothblum & Vadhan 2010)",
         defence=_GAUSSIAN,
@@ -190,7 +191,7 @@ _PRIVACY = (
         standing="theorem",
         privacy=True,
         evidence=counterexample("privacy:no_constant_of_composition"),
-        cause=DELTA.name,
+        cause=MOMENTS.name,
         defence=_GAUSSIAN,
         answer="Whatever c_0 is, it stands beside epsilon, and what is missing is missing in "
         "delta.",
@@ -216,7 +217,8 @@ _PRIVACY = (
         "epsilon^2 / (4 ln(1.25/delta)).",
         standing="proof step",
         privacy=True,
-        evidence=Consequence("huang2020-log-moment", "Moments of t algorithms add up."),
+        evidence=Consequence("huang2020-log-moment", "For t = 1 it is that statement.", "implies"),
+        repair="the same of Gaussian mechanisms with sigma = sqrt(2 ln(1.25/delta)) / epsilon",
     ),
     LedgerRow(
         name="huang2020-tail-bound",

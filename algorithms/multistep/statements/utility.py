@@ -250,7 +250,7 @@ _CONCLUSION = (
     LedgerRow(
         name="huang2020-accountant",
         place="section 7, third sentence",
-        statement="The privacy guarantee is analysed by the moments accountant.",
+        statement="The noise is set properly for the guarantee, by the moments accountant.",
         standing="gloss",
         privacy=True,
         evidence=Consequence(

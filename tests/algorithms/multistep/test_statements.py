@@ -271,3 +271,20 @@ def test_another_loss_is_no_instance_of_theorem_7(name):
     changed[::2] = changed[::2] * 101 // 100
     judged = one_node.judge_pieces(dataclasses.replace(found, **{name: changed}))
     assert not all(finding.holds for finding in judged[:4])
+
+
+@pytest.mark.parametrize("delta", [1e-9, 1e-5, 0.01])
+@pytest.mark.parametrize("steps", [1, 10, 1000])
+def test_with_gaussian_moments_composition_keeps_delta(steps, delta):
+    """So Theorem 4's false delta is no fault beside that of the moments."""
+    epsilon = 0.1
+    a = steps * epsilon**2 / (4 * math.log(1.25 / delta))
+    enough = a + 2 * math.sqrt(a * math.log(1 / delta))
+    assert GaussianDP(math.sqrt(2 * a)).delta(enough) <= delta
+    assert ROWS["huang2020-theorem4"].cause == ROWS["huang2020-log-moment"].cause
+
+
+@pytest.mark.parametrize("steps", [2, 3, 12])
+def test_weights_fall_between_iterations_for_two_inner_steps_and_more(steps):
+    assert any(2 * k * steps > 2 * (k + 1) for k in (1, 2))
+    assert not any(2 * k * 1 > 2 * (k + 1) for k in range(1, 100))

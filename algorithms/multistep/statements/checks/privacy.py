@@ -97,7 +97,8 @@ def large_epsilon() -> tuple[Finding, ...]:
 def no_constant_of_noise() -> tuple[Finding, ...]:
     """Show that no ``c_0`` of (20) serves every epsilon.
 
-    The worst case of Lemma 5 moves every one of ``t l`` updates by its sensitivity: the run is one
+    The worst case of Lemma 5, a record whose gradient is constant, moves every one of ``t l``
+    updates by its sensitivity. For ``l = 1`` all noisy models are broadcast: the run is one
     Gaussian pair with ``mu = sqrt(t l) / sigma = epsilon / (c_0 sqrt(2 M))``. At ``epsilon =
     4 c_0^2 M``, ``epsilon = mu^2 / 2`` and ``mu = c_0 sqrt(8 M)``, and as for one update its exact
     delta is at least ``1/2 - 1/(2 mu)``, which is above 1e-5 for every ``c_0 >= 1/4``, where ``mu``

@@ -237,13 +237,15 @@ def sum_over_nodes() -> tuple[Finding, ...]:
 def lipschitz_constant() -> tuple[Finding, ...]:
     """Show that ``n + mu D / n`` is no Lipschitz constant of the sum of ``L_i``; ``n + mu D`` is.
 
-    One feature, all records 1 with label -1, ``W = [0, D]``: at ``w = D`` the derivative of the sum
-    is ``n / (1 + e^-D) + mu D``, as each of ``n`` nodes has ``mu / n`` of the regulariser. It is
-    above ``n (1 - 2^-D) + mu D``. For ``n = 100``, ``mu = 0.0001`` and ``D = 20`` this exceeds the
-    constant. Losses have slopes below 1, and ``||w|| <= D``: ``n + mu D`` suffices.
+    One feature, all records ``a = 1 - 10^-6`` with label -1, ``W = [0, D]``: at ``w = D`` the
+    derivative of the sum is ``n a / (1 + e^(-a D)) + mu D``, as each of ``n`` nodes has ``mu / n``
+    of the regulariser. It is above ``n a (1 - 2^-D) + mu D``. For ``n = 100``, ``mu = 0.0001`` and
+    ``D = 20`` this exceeds the constant. Losses have slopes below 1, and ``||w|| <= D``, as ``W``
+    has 0 in it: ``n + mu D`` suffices.
     """
     nodes, weight, diameter = 100, Fraction(1, 10_000), 20
-    slope = nodes * (1 - Fraction(1, 2**diameter)) + weight * diameter
+    record = 1 - Fraction(1, 10**6)
+    slope = nodes * record * (1 - Fraction(1, 2**diameter)) + weight * diameter
     where = "n = 100, mu = 0.0001, D = 20, least derivative at D"
     return (
         Finding(left=slope, relation="<=", right=nodes + weight * diameter / nodes, instance=where),
