@@ -93,7 +93,7 @@ ROWS = (
         evidence=counterexample("rate:gap_one_step_early"),
         cause="index in (37)",
         repair="y^t - y^{t-1} and z^t - z^{t-1}",
-        defence="(38) can be had without it, and is true.",
+        defence="(38) can be had without it.",
         answer="By (8) the gap at t is (y^t - y^{t-1})/rho, and steps shrink where runs converge.",
     ),
     LedgerRow(
@@ -102,9 +102,15 @@ ROWS = (
         statement="There is C_1 > 0 with V^t <= C_1 (||z^{t+1} - z^t||^2 + sum_m ||x_m^{t+1} - "
         "x_m^t||^2).",
         standing="proof step",
-        evidence=proof("rate:residual_by_steps"),
-        note="From t = 1 on, and by (36) in place of (37), with C_1 in numbers. V^t is defined in "
-        "a theorem that is missing from the text (Theorem ??).",
+        evidence=counterexample("rate:residual_at_rest"),
+        cause="gradient zero at a border",
+        repair_check=reference("rate:residual_by_steps"),
+        repair="V^t with prox of lambda R_m and the indicator of X_m, from t = 1 on",
+        defence=_INTERIOR,
+        answer="At rest on the border of X_m the right side is 0, and V^t, as (33) has it, is not. "
+        "With the indicator in prox it is proved, by (36) in place of (37), and with C_1 in "
+        "numbers.",
+        note="V^t is defined in a theorem that is missing from the text (Theorem ??).",
     ),
     LedgerRow(
         name="hu2019-equation39",

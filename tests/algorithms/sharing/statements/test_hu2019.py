@@ -344,6 +344,13 @@ def test_with_one_party_what_is_refuted_of_several_is_true(monkeypatch, check):
     assert check().holds
 
 
+def test_without_a_border_nothing_is_left_of_the_residual_at_rest(monkeypatch):
+    problem = equal_columns(1, 3)
+    rest = exact_runs.State(models=(1,), prediction=(Fraction(1),), dual=(Fraction(0),))
+    monkeypatch.setattr(rate, "at_rest", lambda: (problem, rest))
+    assert all(finding.holds for finding in rate.residual_at_rest())
+
+
 def test_a_wide_interval_lets_two_parties_settle():
     """Without its cause, three parties, the run of the cycle converges."""
     problem = equal_columns(2, 10, 9, interval=(Fraction(-2), Fraction(2)))

@@ -175,11 +175,15 @@ def updated_prediction(problem: Problem, reached: Numbers, dual: Numbers) -> Num
 
 def _model(problem: Problem, state: State, m: int) -> Fraction:
     x = state.models[m]
-    nearest = x - party_slope(problem, state, m) / problem.moduli[m]
+    return _nearest(problem, x - party_slope(problem, state, m) / problem.moduli[m])
+
+
+def _nearest(problem: Problem, x: Fraction) -> Fraction:
+    """Return the point of X_m that is nearest to x."""
     if problem.interval is None:
-        return nearest
+        return x
     low, high = problem.interval
-    return min(max(nearest, low), high)
+    return min(max(x, low), high)
 
 
 def party_slope(problem: Problem, state: State, m: int) -> Fraction:
@@ -209,13 +213,16 @@ def lagrangian(problem: Problem, state: State) -> Fraction:
 
 
 def residual(problem: Problem, state: State) -> Fraction:
-    """Return V^t: squared gradients of the augmented Lagrangian, and the squared gap.
+    """Return V^t: squared slopes of the augmented Lagrangian, and the squared gap.
 
-    Of a problem without constraint.
+    That by x_m is ``x_m - P(x_m - slope)``, P the nearest point of X_m: the slope itself where
+    there is no constraint.
     """
     apart = gap(problem, state)
     pull = tuple(y + problem.penalty * g for y, g in zip(state.dual, apart, strict=True))
-    models = tuple(party_slope(problem, state, m) for m in range(len(problem.columns)))
+    slopes = tuple(party_slope(problem, state, m) for m in range(len(problem.columns)))
+    moved = (_nearest(problem, x - slope) for x, slope in zip(state.models, slopes, strict=True))
+    models = less(state.models, moved)
     return square(models) + square(less(problem.slope(state.prediction), pull)) + square(apart)
 
 

@@ -168,36 +168,65 @@ def gap_one_step_early() -> tuple[Finding, ...]:
     return tuple(found)
 
 
+def residual_at_rest() -> tuple[Finding, ...]:
+    """Return V^t and the right side of (38) where nothing moves, for every C_1.
+
+    V^t as the proof bounds it: with prox of R_m in (33), without X_m. R = 0, so that its first part
+    is the slope by x_m. With prox of R_m on X_m both sides are 0.
+    """
+    problem, state = at_rest()
+    moved = sum(steps(state, run(problem, 1, state)[1])[:2], Fraction(0))
+    whole = residual(problem, state)
+    instance = "M = 1, X = [-1/2, 1/2], at rest at x = z = 1/2"
+    return (
+        Finding(
+            left=party_slope(problem, state, 0) ** 2,
+            relation="<=",
+            right=moved,
+            instance=f"V^t from below, and squared steps, {instance}",
+        ),
+        Finding(
+            left=whole, relation="<=", right=moved, instance=f"the same, prox on X, {instance}"
+        ),
+    )
+
+
 def first_constant(problem: Problem) -> Fraction:
-    """Return C_1 of (38) by `residual_by_steps`, for columns of length 1 and R'' = 1 or 0."""
+    """Return C_1 of (38) by `residual_by_steps`, for columns of length 1."""
     rho, smooth, count = problem.penalty, problem.smoothness, len(problem.columns) + 1
     shared = count * (1 + 1 / rho**2)
-    models = max(problem.moduli) ** 2 + shared * rho**2
+    models = (2 + max(problem.moduli)) ** 2 + shared * rho**2
     return max(models, shared * (smooth + rho) ** 2)
 
 
 def residual_by_steps() -> tuple[Finding, ...]:
-    r"""Prove (38) for t >= 1: ``V^t <= C_1 (||dz||^2 + sum_m ||dx_m||^2)``.
+    r"""Prove (38) for t >= 1, its prox on X_m: ``V^t <= C_1 (||dz||^2 + sum_m ||dx_m||^2)``.
 
     V^t is taken, as the proof does, to be the sum of the squares that (33) or (35), (36) and (37)
-    bound; its definition is in a theorem that the text does not have.
+    bound; its definition is in a theorem that the text does not have. The first are ``x_m - P(x_m -
+    g(x_m))``. For a convex R_m P is the prox of ``lambda R_m`` and the indicator of X_m, and g the
+    slope of the rest; for a smooth one P is the nearest point of X_m, and g has ``lambda grad R_m``
+    in it, so that where there is no constraint this is the slope.
 
-    Proof. With ``s_m = sigma_max(D_m'D_m)``, the first is at most ``a_m ||dx_m||`` with ``a_m = 2 +
-    rho s_m`` by (33), or ``lambda L_m + rho s_m`` by (35). By (36) the second is at most ``b =
-    (L + rho) ||dz|| + rho sum_m sqrt(s_m) ||dx_m||``. For the third (37) is not needed:
-    by (13) ``grad_z L^t = grad l(z^t) - y^t - rho gap = -rho gap``, so that the gap is at most
-    ``b / rho``. ``b^2 <= (M + 1) ((L + rho)^2 ||dz||^2 + rho^2 sum_m s_m ||dx_m||^2)``. So
+    Proof. With ``s_m = sigma_max(D_m'D_m)``, the first is at most ``a_m ||dx_m||``. For a convex
+    R_m that is (33), which `prox_steps` proves, with ``a_m = 2 + rho s_m``. For a smooth one the
+    same steps, from ``x' = P(x' - g(x'))``, give ``2 ||dx_m|| + ||g(x') - g(x)||``, and so ``a_m =
+    2 + lambda L_m + rho s_m``. By (36) the second is at most ``b = (L + rho) ||dz|| + rho sum_m
+    sqrt(s_m) ||dx_m||``. For the third (37) is not needed: by (13) ``grad_z L^t = grad l(z^t) - y^t
+    - rho gap = -rho gap``, so that the gap is at most ``b / rho``. ``b^2 <= (M + 1) ((L + rho)^2
+    ||dz||^2 + rho^2 sum_m s_m ||dx_m||^2)``. So
 
         C_1 = max(max_m (a_m^2 + (M + 1)(1 + 1/rho^2) rho^2 s_m), (M + 1)(1 + 1/rho^2)(L + rho)^2).
 
-    Checked: grad_z L, and both sides on runs.
+    Checked: grad_z L, and both sides on runs, the first of them with a constraint.
     """
     rho = unknowns("rho")[0]
     slope, apart = vectors("g gap")
     dual = slope  # by (13)
     left = (slope - dual - rho * apart).square
     found = [identity(left, rho**2 * apart.square, "||grad_z L||^2 and rho^2 ||gap||^2")]
-    for problem in (equal_columns(3, 10, 9), equal_columns(2, 3)):
+    wide = (Fraction(-2), Fraction(2))
+    for problem in (equal_columns(3, 10, 9, interval=wide), equal_columns(2, 3)):
         for t, (before, after) in enumerate(pairwise(run(problem, 6)[1:]), start=1):
             models, centre, _ = steps(before, after)
             bound = first_constant(problem) * (models + centre)
