@@ -91,9 +91,9 @@ REDUNDANT = Cause(
 
 SAME_LIMIT = Cause(
     name="an algorithm credited with a regulariser",
-    text="ADMM and the central solver have the same limit on the same problem, so a better loss is "
-    "that of another regulariser or of stopping early.",
-    nature="fault",
+    text="Where ADMM converges, it and the central solver have the same limit on the same problem. "
+    "A better loss is that of another regulariser or of stopping early.",
+    nature="reading",
 )
 
 A2_THRESHOLD = Cause(

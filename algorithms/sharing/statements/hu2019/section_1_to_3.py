@@ -45,8 +45,9 @@ ROWS = (
         "over gradient methods in high dimension.",
         standing="gloss",
         evidence=OpenQuestion(
-            "It is said of runs on two datasets, which the rows of the figures are about. On every "
-            "problem inside Assumption 1 it is false, by hu2019-convergence."
+            "It is said of runs on two datasets, which the rows of the figures are about. Of all "
+            "problems inside Assumption 1 it is not true: on some the algorithm diverges, by "
+            "hu2019-convergence."
         ),
     ),
     LedgerRow(
@@ -255,7 +256,7 @@ ROWS = (
         statement="This trick reduces communication overhead.",
         standing="gloss",
         evidence=proof("method:numbers_on_the_way"),
-        note="2 N numbers for a party instead of (M + 1) N: less from two parties on.",
+        note="2 N numbers for a party instead of (M + 1) N: (M - 1) N less.",
     ),
     LedgerRow(
         name="hu2019-quadratic-program",

@@ -11,6 +11,8 @@ from dpaudit.extension.ledger import (
     OpenQuestion,
 )
 
+_SHARED = "dpaudit.algorithms.sharing.statements.checks"  # of both papers' text
+
 ROWS = (
     LedgerRow(
         name="hu2019-definition1",
@@ -173,6 +175,8 @@ ROWS = (
         privacy=True,
         evidence=AuditEvidence("hu2019-lemma1"),
         cause="norm of the inverse",
+        repair="(1/rho + 1 + (M - 1) sqrt(N)) b_1, for convex R_m that are least in X_m at 0",
+        repair_check=f"{_SHARED}.lemma1:repaired_bound",
         defence="For designs with D_m'D_m = d_m I the proof's step is right.",
         answer="With rows of length 1 the trace of D_m'D_m is N, and its least eigenvalue may be "
         "near 0. Assumption 1.2(b) bounds the condition number by about rho/2, and inside it the "
@@ -187,11 +191,15 @@ ROWS = (
         privacy=True,
         evidence=AuditEvidence("hu2019-theorem1"),
         cause="support of the noise",
-        defence="Theorem 1 lets D_m xi have a Gaussian law; read as noise on the message in all "
-        "directions, it is the Gaussian mechanism.",
-        answer="(10) fixes the law of xi, and D_m xi has the covariance sigma^2 D_m (D_m'D_m)^-1 "
-        "D_m': one message tells two column spaces apart. Noise in all directions would make the "
-        "theorem as good as Lemma 1, which is false.",
+        repair="N independent entries of noise on the message D_m x_m, a C that bounds the "
+        "sensitivity, and delta up to 1/4",
+        repair_check=f"{_SHARED}.theorem1:repaired_theorem",
+        defence="Theorem 1 lets D_m xi have a Gaussian law, and supposes that C bounds the "
+        "sensitivity; read as noise on the message in all directions, it is the Gaussian "
+        "mechanism.",
+        answer="That reading is proved. But (10) fixes the law of xi, and D_m xi has the "
+        "covariance sigma^2 D_m (D_m'D_m)^-1 D_m': one message tells two column spaces apart. And "
+        "the C that the paper gives, that of Lemma 1, bounds no sensitivity.",
     ),
     LedgerRow(
         name="hu2019-theorem1-outputs",
@@ -215,6 +223,9 @@ ROWS = (
         privacy=True,
         evidence=AuditEvidence("hu2019-corollary1"),
         cause="support of the noise",
+        repair="T messages that are each (epsilon, delta)-differentially private given those "
+        "before",
+        repair_check=f"{_SHARED}.composition:composition",
         defence="The composition theorem that it cites is right.",
         answer="It composes iterations that Theorem 1 would make private. The first message alone "
         "tells two neighbours apart.",

@@ -85,7 +85,7 @@ ROWS = (
         evidence=AuditEvidence("hu2020-lemma1"),
         privacy=True,
         cause=causes.INVERSE.name,
-        repair="(1/rho + 1 + (M - 1) sqrt(N)) b_1, for convex R_m that are least at 0",
+        repair="(1/rho + 1 + (M - 1) sqrt(N)) b_1, for convex R_m that are least in X_m at 0",
         repair_check=f"{_CHECKS}.lemma1:repaired_bound",
         defence="Where columns are orthogonal and D'D = d_m I the factor 1/d_m is right, and "
         "features are often nearly uncorrelated.",

@@ -249,6 +249,7 @@ ROWS = (
         "in line 3, follows by (9) from the residuals that it pulls in the same line. A third of "
         "what a party sends and receives is superfluous.",
         repair="N numbers sent and 2 N received by a party, of which N are enough",
+        repair_check=f"{_CHECKS}:dual_from_residuals",
     ),
     LedgerRow(
         name="hu2020-equation3",

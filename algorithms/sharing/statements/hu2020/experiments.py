@@ -90,9 +90,7 @@ ROWS = (
         place="section 5",
         statement="This shows that ADMM is superior when the number of features is large.",
         standing="gloss",
-        evidence=Consequence(
-            "hu2020-figure2-epochs", "One dataset's figure, of which this is said.", "restates"
-        ),
+        evidence=OpenQuestion("One dataset, and one step size of SGD, do not decide it."),
     ),
     LedgerRow(
         name="hu2020-trivial-program",
@@ -166,9 +164,11 @@ ROWS = (
         cause=causes.SAME_LIMIT.name,
         defence="What counts is the loss on test data after as many epochs as are run, and there "
         "ADMM is lower.",
-        answer="Sklearn minimises the same convex objective if it is given the same weight of the "
-        "regulariser, and ADMM's fixed point is its minimiser, on any data. A lower test loss is "
-        "that of another weight, or of stopping before the minimum, which sklearn can do too.",
+        answer="So read it is the figure again, of one dataset. As a statement about the algorithm "
+        "it is false: sklearn minimises the same convex objective if it is given the same weight "
+        "of the regulariser, and ADMM's fixed point is its minimiser, on any data. A lower test "
+        "loss is that of another weight, or of stopping before the minimum, which sklearn can do "
+        "too.",
     ),
     LedgerRow(
         name="hu2020-figure3-moderate",

@@ -131,19 +131,14 @@ def subtracted_part() -> Finding:
 
 
 def numbers_on_the_way() -> Finding:
-    r"""Prove that the trick of lines 3, 4 and 12 sends no more than without it.
+    r"""Prove that the trick of lines 3, 4 and 12 sends less, where there are several parties.
 
     Proof. It sends a party ``sum_k D_k x_k - z`` and y, 2 N numbers. Without the sum it would send
-    ``D_k x_k`` of the M - 1 others, z and y: ``(M + 1) N`` numbers, and ``2 N <= (M + 1) N`` for
-    every M >= 1, with equality for one party alone.
+    ``D_k x_k`` of the M - 1 others, z and y: ``(M + 1) N`` numbers. Saved are ``(M - 1) N``.
     """
-    parties, samples = 3, 5
-    return Finding(
-        left=Fraction(2 * samples),
-        relation="<=",
-        right=Fraction((parties + 1) * samples),
-        instance="numbers sent to a party, M = 3, N = 5",
-    )
+    parties, samples = unknowns("M N")
+    saved = (parties + 1) * samples - 2 * samples
+    return identity(saved, (parties - 1) * samples, "numbers that are not sent to a party")
 
 
 def values_in_a_message() -> Finding:
