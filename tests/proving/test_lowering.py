@@ -7,10 +7,11 @@ from dpaudit.domains import Domain
 from dpaudit.proving import checker
 from dpaudit.proving.certificate import instance_of, program_of
 from dpaudit.proving.lowering.lowering import needed_nodes
-from dpaudit.proving.program import evaluate
+from dpaudit.proving.program import Program, evaluate
 from dpaudit.proving.runs.reading import read_trace
 from dpaudit.proving.trace import Path, Trace
 from tests.proving.attack import costs
+from tests.proving.bent import number_universe
 from tests.proving.core import run
 
 ROWS = Domain(bounds=(-2, 3), columns=2, records=5)
@@ -172,6 +173,27 @@ def test_generated_programs_are_the_same():
 @pytest.mark.slow
 def test_many_generated_programs_are_the_same():
     assert compare_generated(range(1000, 3000)) > 300
+
+
+def to_whole_numbers(operation, **given):
+    """Return a trace of a sum of numbers that are written into an array of whole ones."""
+    program = Program()
+    x = program.add("data", shape=(3,), part="")
+    zeros = program.add("constant", shape=(3,), dtype="int64", value=np.zeros(3, dtype=int))
+    operands = [zeros, x] if operation == "assign" else [x]
+    whole = program.add(operation, operands, shape=(3,), dtype="int64", **given)
+    total = program.add("sum", [whole], shape=(), dtype="int64", axis=None)
+    noise = program.add("draw", shape=(), law="laplace", number=0)
+    program.outputs = (program.add("add", [total, noise], shape=()),)
+    return Trace(number_universe(), (Path(program),))
+
+
+@pytest.mark.parametrize(
+    ("operation", "given"), [("assign", {"key": [None]}), ("reshape", {}), ("negative", {})]
+)
+def test_what_a_type_would_round_is_refused(operation, given):
+    with pytest.raises(checker.NotVerified):
+        instance_of(to_whole_numbers(operation, **given))
 
 
 def test_one_program_is_written_alike_each_time():

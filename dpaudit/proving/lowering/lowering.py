@@ -31,14 +31,14 @@ _MOST_ROWS = 2000
 _ARRANGED = frozenset("take transpose broadcast reshape assign concatenate".split())
 _REDUCED = frozenset("sum mean prod max min median quantile argmax argmin".split())
 _LINEAR = frozenset("add subtract multiply divide negative".split())
-_COMPARED = frozenset("less less_equal equal not_equal".split())
 _RANGES = {
     "bool": (0, 1),
     **{f"uint{n}": (0, 2**n - 1) for n in (8, 16, 32, 64)},
     **{f"int{n}": (-(2 ** (n - 1)), 2 ** (n - 1) - 1) for n in (8, 16, 32, 64)},
 }
 _HALVES = frozenset({"exponential", "geometric"})
-_PLACES = frozenset({"argmax", "argmin"})
+_TYPED = frozenset("data less less_equal equal not_equal argmax argmin".split())
+_CONTINUOUS = frozenset("normal laplace logistic cauchy uniform exponential gumbel".split())
 _CHECKED = frozenset(_RANGES) | {"float64"}
 
 
@@ -188,19 +188,22 @@ class _Lowering:
         """Return numbers of a type that holds whole numbers of some size only."""
         if node.dtype not in _CHECKED:
             raise NotLowered(f"no rule knows numbers of {node.dtype}")
-        if node.dtype == "float64" or node.operation in (
-            "data",
-            "draw",
-            *_COMPARED,
-            *_ARRANGED,
-            *_PLACES,
-        ):
+        if node.dtype == "float64" or node.operation in _TYPED or self._is_only_moved(node):
+            return block
+        if node.operation == "draw" and node.parameters["law"] in _CONTINUOUS:
+            raise NotLowered("no rule knows noise that is rounded")
+        if node.operation == "draw":
             return block
         low, high = _RANGES[node.dtype]
         found = tuple(self._fitted(one, low, high) for one in block.items)
         if node.dtype == "bool":
             self.core.truths.update(one.node for one in found)
         return replaced(block, found)
+
+    def _is_only_moved(self, node: Node) -> bool:
+        """Return whether all numbers are some of others of the same type."""
+        types = {self.program.nodes[one].dtype for one in node.operands}
+        return node.operation in _ARRANGED and types == {node.dtype}
 
     def _fitted(self, one: Scalar, low: int, high: int) -> Scalar:
         if one.node in self.core.truths:
