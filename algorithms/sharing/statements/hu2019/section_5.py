@@ -106,6 +106,7 @@ ROWS = (
         statement="Fast convergence makes ADMM sharing more appealing for differential privacy "
         "than SGD, above all for wide features.",
         standing="gloss",
+        privacy=True,
         evidence=OpenQuestion("No private SGD is run, and none has its guarantee compared."),
     ),
     LedgerRow(

@@ -180,7 +180,10 @@ ROWS = (
         statement="So from J(gamma) on the subsequence is within gamma/2 of Z*, which contradicts "
         "(28).",
         standing="proof step",
-        evidence=Consequence("hu2019-equation30", "(29) bounds the right side of (30)."),
-        note="For a limit point in Z*; without Part 2 this one need not be in it.",
+        evidence=counterexample("limit_points:distance_of_a_subsequence"),
+        cause="sign in Lemma 3",
+        defence="Of a limit point in Z* it follows from (29) and (30), as a contradiction.",
+        answer="Without Part 2 the limit point need not be in Z*, and there is none: every second "
+        "state of the run stays at the distance gamma.",
     ),
 )

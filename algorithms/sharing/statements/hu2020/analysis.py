@@ -127,7 +127,7 @@ ROWS = (
         defence="It abbreviates the definition of section 3, which is about sets.",
         answer='It says "for any output" and "always", and the proof begins with the logarithm of '
         "this ratio of densities, to which delta cannot be added. Read with sets it is the "
-        "theorem.",
+        "theorem, and falls with it.",
     ),
     LedgerRow(
         name="hu2020-composition",
@@ -193,8 +193,8 @@ ROWS = (
         cause=causes.NO_GAIN.name,
         defence="T Gaussian messages with a true sensitivity compose far better than (10) says: 19 "
         "of them have an epsilon of a few units at the same delta.",
-        answer="That is another theorem and another sensitivity. By (10) epsilon' is above T "
-        "epsilon, which holds by adding up: below 20 the corollary confines less than no theorem "
-        "does. For the noise of (7) no T confines anything.",
+        answer="That is another theorem and another sensitivity. With a delta' of 1/100000 or less "
+        "epsilon' of (10) is above T epsilon, which holds by adding up: below 20 the corollary "
+        "confines less than no theorem does. For the noise of (7) no T confines anything.",
     ),
 )

@@ -225,9 +225,9 @@ ROWS = (
         repair="the same of the noise along w, for delta up to 1/4",
         repair_check=f"{_CHECKS}.theorem1:tail_of_one_entry",
         defence="The loss depends on the noise along w alone, which is one Gaussian number.",
-        answer="Then (12) has to be said of that number: as printed it is about |D xi|, which for "
-        "two samples exceeds the length too often, and for eight nearly always by comparison with "
-        "delta.",
+        answer="Then (12) has to be said of that number: as printed it is about |D xi|, which "
+        "exceeds the length more often than delta allows for two samples, and for eight thousands "
+        "of times as often.",
         note=_LETTERS,
     ),
     LedgerRow(

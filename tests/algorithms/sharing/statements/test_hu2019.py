@@ -351,6 +351,21 @@ def test_without_a_border_nothing_is_left_of_the_residual_at_rest(monkeypatch):
     assert all(finding.holds for finding in rate.residual_at_rest())
 
 
+def test_no_stationary_point_is_nearer_than_said_to_the_limit_point():
+    """Over a grid of the stationary points: z = 1, y = 0, and x in the cube with the sum 1."""
+    *_, last = limit_points.distance_of_a_subsequence()
+    point, _ = cycle()
+    apart = float((point.prediction[0] - 1) ** 2 + point.dual[0] ** 2)
+    grid = [Fraction(k, 6) for k in range(-12, 13)]
+    found = [
+        sum(float((x - own) ** 2) for x, own in zip((a, b, 1 - a - b), point.models, strict=True))
+        for a in grid
+        for b in grid
+        if abs(1 - a - b) <= 2
+    ]
+    assert min(found) + apart == pytest.approx(float(last.left))
+
+
 def test_a_wide_interval_lets_two_parties_settle():
     """Without its cause, three parties, the run of the cycle converges."""
     problem = equal_columns(2, 10, 9, interval=(Fraction(-2), Fraction(2)))

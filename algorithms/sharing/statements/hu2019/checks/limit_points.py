@@ -106,6 +106,28 @@ def distance_of_bounded_models() -> tuple[Finding, ...]:
     )
 
 
+def distance_of_a_subsequence() -> tuple[Finding, ...]:
+    """Return gamma^2, the squared distance of (28), and what (31) says of it: ``(gamma/2)^2``.
+
+    Of every second state of the run of `bounded_models`, which converges to the first point of
+    `cycle`. Z* has ``z = 1``, ``y = 0`` and every x in the cube with the sum 1
+    (`distance_of_bounded_models`), so that a point p with equal models x is nearest to the one with
+    equal models 1/3: ``gamma^2 = 3 (x - 1/3)^2 + (z - 1)^2 + y^2``.
+    """
+    point, _ = cycle()
+    (z,), (y,) = point.prediction, point.dual
+    far = 3 * (point.models[0] - Fraction(1, 3)) ** 2 + (z - 1) ** 2 + y**2
+    return (
+        *alternation(),
+        Finding(
+            left=far,
+            relation="<=",
+            right=far / 4,
+            instance="gamma^2, of every second state in the limit, and (gamma/2)^2",
+        ),
+    )
+
+
 def products_of_a_limit_point() -> tuple[Finding, ...]:
     """Return the left side of (24) at x_m = -2, at a limit point of a run: R = 0."""
     point, _ = cycle()
