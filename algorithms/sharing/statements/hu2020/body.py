@@ -292,8 +292,18 @@ ROWS = (
         evidence=Convention("Steps of the algorithm."),
     ),
     LedgerRow(
+        name="hu2020-algorithm1",
+        place="section 3, Algorithm 1",
+        statement="Parties pull the residual and y, compute x~_m by (6) and (7) and push D_m x~_m; "
+        "the centre computes z and y by (8) and (9); all in parallel, T times.",
+        standing="definition",
+        evidence=Convention("The algorithm."),
+        note="Its t runs from 1, so that messages are those of t = 2, ..., T + 1; section 4 counts "
+        "them from 1.",
+    ),
+    LedgerRow(
         name="hu2020-line4",
-        place="section 3, Algorithm 1, lines 3, 4 and 12",
+        place="section 3, after Algorithm 1, on its lines 3, 4 and 12",
         statement="A party needs sum_{k != m} D_k x~_k - z; lines 3, 4 and 12 get it from one "
         "vector for all parties, which reduces communication.",
         standing="gloss",
@@ -302,8 +312,8 @@ ROWS = (
     LedgerRow(
         name="hu2020-both-aims",
         place="section 3",
-        statement="(6) gives a proper x_m that minimises the regulariser and brings the prediction "
-        "close to z at the same time.",
+        statement="(6) gives an x_m that minimises the regulariser and brings the prediction close "
+        "to z; (8) a z that minimises the loss and is close to the parties' predictions.",
         standing="gloss",
         evidence=Convention("It reads the terms of (6) and (8), whose sums are what is minimised."),
     ),
