@@ -415,3 +415,12 @@ def test_numbers_that_rows_quote_are_those_of_their_checks() -> None:
     contraction = run_check(CHECKED["zhang2018-contraction"])[-1]
     assert "delta = 1/8" in contraction.instance
     assert "delta = 1/8" in rows["zhang2018-contraction"].note
+
+
+def test_convergence_needs_no_more_than_a_theta_up_to_the_penalty() -> None:
+    assert all(finding.holds for finding in convergence.without_condition_on_theta())
+    models, dual, eta = np.array([3.0, -2.0]), 0.0, 1 / 8  # O_i = f^2/2, theta = eta
+    for _ in range(2000):
+        models = (np.array([-dual, dual]) + eta * models.sum()) / (1 + 2 * eta)
+        dual += eta * (models[0] - models[1])
+    assert np.abs(models).max() < 1e-6

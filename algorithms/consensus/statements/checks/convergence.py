@@ -276,3 +276,27 @@ def bounded_limit() -> tuple[Finding, ...]:
         state = state.after((eta, eta))
     left = 1 - state.models[0]
     return (Finding(left=left, relation="<", right=share_left(), instance="eta = 1, 2, 2, ..."),)
+
+
+def without_condition_on_theta() -> tuple[Finding, ...]:
+    r"""Prove that the condition on theta serves the privacy bound alone.
+
+    Of it follows (64), by which the determinants in (61) are bounded. `bounded_convergence` asks
+    nothing of theta but ``0 < theta <= eta``: no c_1, B, C or rho is in it, so that with any theta
+    above 0 M-ADMM with one penalty that stays below a bound converges. Checked is one step with
+    theta = eta = 1/8 on ``O_i = f^2/2``, of which a loss has the curvature c_1 = 1/2 (B = C) and
+    the regulariser rho/N = 1/2: 2 c_1 is not below ``rho/N + 2 theta``.
+    """
+    half, theta = Fraction(1, 2), Fraction(1, 8)
+    state = replace(STRONG, penalties=(theta, theta), dual_step=theta)
+    step = Step.of(state)
+    return (
+        Finding(left=half + 2 * theta, relation="<", right=2 * half, instance="not the condition"),
+        Finding(left=step.inner, relation="<=", right=Fraction(0), instance="(39), theta = 1/8"),
+        Finding(
+            left=step.after.distance,
+            relation="<",
+            right=step.distance_before,
+            instance="||Z - Z*||^2 after and before, theta = 1/8",
+        ),
+    )

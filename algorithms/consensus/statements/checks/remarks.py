@@ -123,10 +123,10 @@ def farther_with_noise() -> tuple[Finding, ...]:
     r"""Prove that more noise makes it more likely to move further away from the optimum.
 
     A step ends at ``c + s e`` from the optimum, c where it ends without noise, e symmetric or not,
-    s its size. Let r be the distance before, ``||c|| < r``. The set ``K_s`` of all e with
-    ``||c + s e|| <= r`` is ``K_1 / s``, and ``K_1`` is convex with 0 inside: ``K_s`` shrinks as s
-    grows, and the probability outside does not fall. Checked are the ends of K_s in one dimension,
-    with c = 1/2 and r = 1.
+    s its size. Let r be the distance before, and ``||c|| < r``, as section 6.1 supposes. The set
+    ``K_s`` of all e with ``||c + s e|| <= r`` is ``K_1 / s``, and ``K_1`` is convex with 0 inside:
+    ``K_s`` shrinks as s grows, and the probability outside does not fall. Checked are the ends of
+    K_s in one dimension, with c = 1/2 and r = 1.
     """
     c, r = _HALF, _ONE
 

@@ -225,7 +225,10 @@ ROWS = (
     LedgerRow(
         name="zhang2018-theorem32-converges",
         place="section 3.3, Theorem 3.2",
-        statement="So (Y(t), f(t)) converges to (Y*, f*).",
+        statement=(
+            "In the sense of this contraction (Y(t), f(t)) converges to (Y*, f*): that the "
+            "contraction holds is a way of converging."
+        ),
         standing="theorem",
         evidence=counterexample("convergence:convergence"),
         cause=causes.BOUND.name,
@@ -233,8 +236,9 @@ ROWS = (
         repair_check=repaired("convergence:bounded_convergence"),
         defence="'In the following sense' says what is meant: the contraction, no more.",
         answer=(
-            "That contracts in a norm that grows with the penalties, which is no convergence. The "
-            "counterexample's functions are strongly convex, as Assumption 3 asks."
+            "Then 'converges' is the wrong word. In the counterexample all nodes share a penalty, "
+            "so that the contraction holds, but in a norm that grows with the penalties, and with "
+            "delta(t) that tend to 0. Its functions are strongly convex, as Assumption 3 asks."
         ),
     ),
     LedgerRow(

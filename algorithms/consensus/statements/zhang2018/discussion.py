@@ -100,6 +100,10 @@ ROWS = (
         ),
         standing="gloss",
         evidence=proof("remarks:farther_with_noise"),
+        note=(
+            "Of one step, which without noise would lead toward the optimum, as the section "
+            "supposes. Where it would lead away, noise can only help."
+        ),
     ),
     LedgerRow(
         name="zhang2018-section61-stabilises",

@@ -79,9 +79,10 @@ ROWS = (
             "need it."
         ),
         standing="gloss",
-        evidence=Convention(
-            "It is a remark on what the two theorems ask for; a bound of our own, never above "
-            "(26), does without it too (zhang2018-theorem41, without-the-condition-on-theta)."
+        evidence=proof("convergence:without_condition_on_theta"),
+        note=(
+            "A bound of our own, never above (26), does without it too (zhang2018-theorem41, "
+            "without-the-condition-on-theta)."
         ),
     ),
     LedgerRow(
@@ -177,13 +178,16 @@ ROWS = (
     LedgerRow(
         name="zhang2018-figure1a-consistent",
         place="section 5.1, Figure 1 (a)",
-        statement="This is consistent with Theorem 3.1: these penalties lead to the optimum.",
+        statement=(
+            "'This is consistent with Theorem 3.1': the theorem is about such penalties too, which "
+            "grow without a bound, and they lead to the optimum."
+        ),
         standing="gloss",
         evidence=AuditEvidence("zhang2018-theorem31"),
         cause=causes.BOUND.name,
         repair="one penalty for all nodes, which stays below a bound",
         repair_check=repaired("convergence:bounded_convergence"),
-        defence="The loss stops falling, which is what the figure shows.",
+        defence="The loss stops falling, which is what the figure shows, and all that is said.",
         answer=(
             "It may stop short of the optimum: with these penalties and five nodes of one record "
             "each, most of the distance is left (variant penalties-of-figure-1a)."
