@@ -54,8 +54,8 @@ ROWS = (
         evidence=counterexample("sensitivity:projected_dual"),
         cause="spectral norm of the design",
         defence="It is true for designs of spectral norm at most 1.",
-        answer="Rows of length 1 give a spectral norm of up to sqrt(N): a column of four ones "
-        "doubles y.",
+        answer="Rows of length 1 give a spectral norm of up to sqrt(N): 16 rows, each of "
+        "nine entries of one size, make y longer by a third.",
     ),
     LedgerRow(
         name="hu2019-lemma1-phi1",

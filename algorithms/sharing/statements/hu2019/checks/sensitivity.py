@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpaudit.algorithms.sharing.statements.checks.lemma1 import movement_by_others
+from dpaudit.algorithms.sharing.statements.checks.lemma1 import (
+    movement_by_others,
+    neighbouring_designs,
+    orthogonal_records,
+)
 from dpaudit.algorithms.sharing.statements.hu2019.checks.exact_runs import (
     fractions,
     inner,
@@ -89,14 +93,23 @@ def second_part() -> tuple[Finding, ...]:
     )
 
 
-def projected_dual() -> Finding:
-    """Return ``||D_m'y||`` and ``||y||`` for a column of four ones and ``y = (1, 1, 1, 1)/2``."""
-    y = fractions("1/2", "1/2", "1/2", "1/2")
-    return Finding(
-        left=abs(inner(FOUR_ONES, y)),
-        relation="<=",
-        right=square(y),  # 1, the square of 1
-        instance="||D_m'y|| and ||y||, N = 4, d_m = 1",
+def projected_dual() -> tuple[Finding, ...]:
+    """Return the squares of ``||D_m''y||`` and ``||y||``, R' and what the others send being 0.
+
+    D_m' is the first of `orthogonal_records`, D_m the second, and y its first column's signs over
+    4: the product is 16/12 in the first entry, and 0 in the others.
+    """
+    there, here = orthogonal_records()
+    y = tuple(3 * row[0] / 4 for row in there)
+    projected = tuple(inner(column, y) for column in zip(*there, strict=True))
+    return (
+        *neighbouring_designs(here, there),
+        Finding(
+            left=square(projected),
+            relation="<=",
+            right=square(y),
+            instance="||D_m''y||^2 and ||y||^2, N = 16, d_m = 9",
+        ),
     )
 
 
