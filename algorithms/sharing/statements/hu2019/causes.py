@@ -26,6 +26,7 @@ _OF_BOTH = (
     shared.ONE_NUMBER,
     shared.EXPONENT,
     shared.NO_GAIN,
+    shared.DENSITY,
     shared.SINGLE_VALUE,
     shared.A2_THRESHOLD,
     shared.ABSOLUTE_VALUE,

@@ -208,11 +208,11 @@ ROWS = (
         "D_m') + delta always holds.",
         standing="theorem",
         privacy=True,
-        evidence=counterexample("privacy:one_sided_message"),
-        cause="support of the noise",
-        defence="It is (9), written for an output.",
-        answer="Of sets it is refuted as Theorem 1 is. Of single outputs P is a density, which has "
-        "a unit where delta has none.",
+        evidence=Consequence(
+            "hu2020-density", "It is the same sentence of the same theorem.", "restates"
+        ),
+        cause="densities for probabilities",
+        repair="P of sets of outputs, with the repair of Theorem 1",
     ),
     LedgerRow(
         name="hu2019-corollary1",

@@ -151,6 +151,6 @@ ROWS = (
         statement="P(D_m x~ | D_m) < e^epsilon P(D_m x~ | D_m') + delta.",
         standing="proof step",
         privacy=True,
-        evidence=Consequence("hu2019-theorem1-outputs", "It is what Theorem 1 says.", "restates"),
+        evidence=Consequence("hu2019-theorem1", "It is what Theorem 1 says.", "restates"),
     ),
 )

@@ -123,7 +123,7 @@ ROWS = (
         evidence=AuditEvidence("hu2020-density"),
         privacy=True,
         cause=causes.DENSITY.name,
-        repair="P of sets of outputs",
+        repair="P of sets of outputs, with the repair of Theorem 1",
         defence="It abbreviates the definition of section 3, which is about sets.",
         answer='It says "for any output" and "always", and the proof begins with the logarithm of '
         "this ratio of densities, to which delta cannot be added. Read with sets it is the "
