@@ -19,7 +19,7 @@ from itertools import islice
 
 from dpaudit.extension.identities import identity
 from dpaudit.extension.ledger import Finding
-from dpaudit.polynomials import unknowns, vectors
+from dpaudit.polynomials import Polynomial, Vector, unknowns, vectors
 
 _JOIN = (0, 1, 0, 2)  # the tuple in each of four rows; tuples 3 and 4 are in none
 _TUPLES = 5
@@ -32,12 +32,17 @@ def auxiliary_variables() -> tuple[Finding, ...]:
     """Prove that (26) has the minimum of the problem that it rewrites.
 
     On its constraint ``z_j = S_j``, so that a feasible point's value is that of its models, and
-    each model has one feasible z. The terms that (27) adds are then 0.
+    each model has one feasible z. The terms that (27) adds are then 0. Checked for one row of the
+    join, with ``l(z) = ||z - y||^2 / 2``: (27) at ``z = S`` is the objective of (2).
     """
-    s, multiplier = vectors("S lambda")
-    (rho,) = unknowns("rho")
-    gap = s - s  # S - z at a feasible point
-    return (identity(multiplier @ gap + rho / 2 * gap.square, rho * 0, "z = S"),)
+    s, multiplier, label = vectors("S lambda y")
+    rho, ridges = unknowns("rho R")
+
+    def lagrangian(z: Vector) -> Polynomial:
+        gap = s - z
+        return (z - label).square / 2 + ridges + multiplier @ gap + rho / 2 * gap.square
+
+    return (identity(lagrangian(s), (s - label).square / 2 + ridges, "z = S"),)
 
 
 def minimum_over_multipliers() -> tuple[Finding, ...]:

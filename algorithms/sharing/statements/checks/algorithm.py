@@ -22,7 +22,7 @@ from dpaudit.algorithms.sharing.statements.checks.matrices import (
 )
 from dpaudit.extension.identities import identity
 from dpaudit.extension.ledger import Finding
-from dpaudit.polynomials import total, unknowns, vectors
+from dpaudit.polynomials import Polynomial, Vector, total, unknowns, vectors
 
 PENALTY = Fraction(2)  # rho of the run whose messages are read
 
@@ -46,12 +46,16 @@ def copied_variable() -> tuple[Finding, ...]:
     """Prove that (3) and (4) have the minimum and minimisers of (1) and (2).
 
     A feasible point of (4) has ``z = sum_m D_m x_m``, so its value in (3) is that of x in (1); each
-    x with that z is feasible. The terms that (5) adds, of ``S - z``, are 0 there.
+    x with that z is feasible. The terms that (5) adds, of ``S - z``, are 0 there. Checked with
+    ``l(z) = ||z - b||^2 / 2``: (5) at ``z = S`` is the objective of (1).
     """
-    s, y = vectors("S y")
-    (rho,) = unknowns("rho")
-    gap = s - s  # S - z at a feasible point
-    return (identity(y @ gap + rho / 2 * gap.square, rho * 0, "z = S"),)
+    s, y, label = vectors("S y b")
+    rho, ridges = unknowns("rho R")
+
+    def lagrangian(z: Vector) -> Polynomial:
+        return (z - label).square / 2 + ridges + y @ (s - z) + rho / 2 * (s - z).square
+
+    return (identity(lagrangian(s), (s - label).square / 2 + ridges, "z = S"),)
 
 
 def subtraction() -> tuple[Finding, ...]:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dpaudit.algorithms.sharing.statements.checks.lemma1 import neighbouring_designs
 from dpaudit.extension.identities import identity
 from dpaudit.extension.ledger import Finding
 from dpaudit.polynomials import Polynomial, unknowns, vectors
@@ -89,6 +90,7 @@ def separated_neighbours() -> tuple[Finding, ...]:
     ]
     certain = [Fraction(int(not any(row))) for row in seen]
     return (
+        *neighbouring_designs(here, there),
         Finding(
             left=certain[0],
             relation="<=",

@@ -16,8 +16,9 @@ ROWS = (
         cause="little sent taken for little told",
         defence="'Largely' compares with sending the features themselves, and section 4 says that "
         "messages may reveal sensitive data.",
-        answer="The message is a known function of the data. For one column it tells the square of "
-        "every feature exactly, from one sample and one iteration on.",
+        answer="With the squared norm for R_m the message is a known function of the data. For one "
+        "column it tells the square of every feature exactly, from one sample and one iteration "
+        "on.",
     ),
     LedgerRow(
         name="hu2019-shown-convergence",
