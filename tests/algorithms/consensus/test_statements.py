@@ -374,6 +374,18 @@ MUTATIONS: dict[str, tuple[ModuleType, str, Any, Callable[[], Any]]] = {
         densities._slope,
         densities.jacobian,
     ),
+    "entries of W (D + A) 1 with D - A": (
+        convergence,
+        "SIGNLESS",
+        stacking.LAPLACIAN,
+        convergence.second_statement_repaired,
+    ),
+    "the sum of W (D + A) with twice the degrees": (
+        convergence,
+        "DEGREES",
+        stacking.plus(stacking.DEGREES, stacking.DEGREES),
+        convergence.two_cases,
+    ),
     "-ln(1 - x) with 1.38": (densities, "_LOG", F(138, 100), densities.logarithm),
     "the contraction with a larger sigma_min": (rates, "_NONZERO", F(40), rates.least_on_range),
     "the smaller rate with (23)": (rates, "smaller_rate", rates.rate23, rates.falling_smaller_rate),

@@ -24,6 +24,13 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+from dpaudit.algorithms.consensus.statements.checks.stacking import (
+    DEGREES,
+    ETA,
+    NODES,
+    SIGNLESS,
+    joined,
+)
 from dpaudit.algorithms.consensus.statements.checks.two_nodes import (
     Step,
     Two,
@@ -31,7 +38,9 @@ from dpaudit.algorithms.consensus.statements.checks.two_nodes import (
     excess,
     product,
 )
+from dpaudit.extension.identities import identity
 from dpaudit.extension.ledger import Finding
+from dpaudit.polynomials import polynomial
 
 _WORDS = "two nodes, theta = 1, eta = (1, 2)"
 _ONE, _TWO = Fraction(1), Fraction(2)
@@ -187,12 +196,15 @@ def two_cases() -> tuple[Finding, ...]:
     f(t) is ``1 c(t)'`` plus what tends to zero. Then f(t+1) - f(t) tends to ``1 (c(t+1) - c(t))'``,
     whose square in W (D + A) is ``||c(t+1) - c(t)||^2 1'W (D + A) 1``: where (44) sends it to zero,
     the first factor tends to zero or the second does along some iterations. Checked is the second
-    one, ``2 sum_i eta_i V_i``.
+    one, ``2 sum_i eta_i V_i``, on every graph of three nodes.
     """
-    ones = (_ONE, _ONE)
-    left = product(_PENALTIES, ones, ones)
+    entries = [entry for row in joined(ETA, SIGNLESS) for entry in row]
     return (
-        Finding(left=left, relation="=", right=2 * sum(_PENALTIES, Fraction(0)), instance=_WORDS),
+        identity(
+            sum(entries, polynomial(0)),
+            2 * sum((ETA[i][i] * DEGREES[i][i] for i in NODES), polynomial(0)),
+            "1'W (D + A) 1",
+        ),
     )
 
 
@@ -205,13 +217,26 @@ def second_statement() -> Finding:
 def second_statement_repaired() -> tuple[Finding, ...]:
     """Prove that the second case cannot be: every entry of ``W (D + A) 1`` is at least 2 theta.
 
-    Entry i is ``2 eta_i V_i``, and each ``V_i >= 1`` in a connected network of two nodes or more.
+    Entry i is ``2 eta_i V_i``, on every graph, and each ``V_i >= 1`` in a connected network of two
+    nodes or more. Checked are the entries on every graph of three nodes, and the bound on two.
     """
     ones = (_ONE, _ONE)
+    weighted = joined(ETA, SIGNLESS)
     units: tuple[Two, Two] = ((_ONE, Fraction(0)), (Fraction(0), _ONE))
     entries = [product(_PENALTIES, unit, ones) for unit in units]
-    return tuple(
-        Finding(left=Fraction(2), relation="<=", right=entry, instance=_WORDS) for entry in entries
+    return (
+        *(
+            identity(
+                sum(weighted[i], polynomial(0)),
+                2 * ETA[i][i] * DEGREES[i][i],
+                f"entry {i + 1} of W (D + A) 1",
+            )
+            for i in NODES
+        ),
+        *(
+            Finding(left=Fraction(2), relation="<=", right=entry, instance=_WORDS)
+            for entry in entries
+        ),
     )
 
 

@@ -161,12 +161,19 @@ def small_share() -> tuple[Finding, ...]:
     r"""Prove (64): the share is below 1/2.
 
     ``eta >= theta`` makes ``(B/C)(rho/N + 2 eta V)`` at least ``(B/C)(rho/N + 2 theta V) > 2 c_1``.
-    Checked at c_1 = 1/4, B = C, rho/N = 0, V = 1, theta = 1/2 and eta = 1.
+    Checked are what eta adds, and c_1 = 1/4, B = C, rho/N = 0, V = 1, theta = 1/2 and eta = 1.
     """
+    step, over, degree = unknowns("theta eta-theta V")
+    grown = (_RIDGE + 2 * (step + over) * degree) / _WEIGHT
     c1, theta, eta = Fraction(1, 4), _HALF, _ONE
     return (
         Finding(left=2 * c1, relation="<", right=2 * theta, instance="2 c_1 < 2 theta V"),
         Finding(left=c1 / (2 * eta), relation="<", right=_HALF, instance="(64)"),
+        identity(
+            grown - (_RIDGE + 2 * step * degree) / _WEIGHT,
+            2 * over * degree / _WEIGHT,
+            "what eta adds to (B/C)(rho/N + 2 theta V)",
+        ),
     )
 
 

@@ -10,7 +10,6 @@ What holds with one penalty of all nodes is `shared_contraction` and `proved_rat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -19,7 +18,7 @@ from dpaudit.algorithms.consensus.statements.checks.stacking import inner, rows,
 from dpaudit.algorithms.consensus.statements.checks.two_nodes import Step, Two, TwoNodes, product
 from dpaudit.extension.identities import identity
 from dpaudit.extension.ledger import Finding
-from dpaudit.polynomials import polynomial, unknown, unknowns
+from dpaudit.polynomials import Polynomial, polynomial, unknown, unknowns
 
 _WORDS = "two nodes, theta = 1, eta = (1, 2), O_i = f^2/2, from f = (3, -2)"
 _MU = Fraction(2)
@@ -179,11 +178,21 @@ def summed_assumption() -> tuple[Finding, ...]:
 def largest_singular_value() -> tuple[Finding, ...]:
     """Prove ``||C_1 C_2||^2 <= sigma_max(C_1)^2 ||C_2||^2``, column by column.
 
-    ``sigma_max(C_1)`` is the largest ``||C_1 x||`` over unit vectors. Checked is diag(1, 0).
+    In the basis of right singular vectors, with the singular values ``s_i``, the difference of the
+    sides is ``sum_i (sigma_max^2 - s_i^2) x_i^2``, whose summands are at least 0.
     """
-    return (
-        Finding(left=_ZERO, relation="<=", right=_ONE, instance="C_1 = diag(1, 0), x = (0, 1)"),
+    values, parts, most = _in_singular_basis()
+    left = sum((s**2 * x**2 for s, x in zip(values, parts, strict=True)), polynomial(0))
+    right = most**2 * sum((x**2 for x in parts), polynomial(0))
+    slack = sum(
+        ((most**2 - s**2) * x**2 for s, x in zip(values, parts, strict=True)), polynomial(0)
     )
+    return (identity(right - left, slack, "three singular values"),)
+
+
+def _in_singular_basis() -> tuple[tuple[Polynomial, ...], tuple[Polynomial, ...], Polynomial]:
+    """Return three singular values, a vector along their right vectors, and a bound on them."""
+    return unknowns("s_1 s_2 s_3"), unknowns("x_1 x_2 x_3"), unknown("sigma")
 
 
 def norm_of_product() -> Finding:
@@ -276,9 +285,12 @@ def singular_values_grow() -> tuple[Finding, ...]:
     r"""Prove that larger penalties have larger ``sigma-_max`` and ``sigma~_max``.
 
     ``||W X v||^2 = sum_i eta_i^2 (X v)_i^2`` grows with every eta_i, for every v, and so does its
-    largest value on unit vectors; likewise with ``eta_i - theta >= 0``. Checked are the squares on
-    two nodes, as one penalty grows.
+    largest value on unit vectors; likewise with ``eta_i - theta >= 0``. Checked are what one
+    summand gains, ``(eta' - eta)(eta' + eta) (X v)_i^2``, and squares on two nodes, as one penalty
+    grows.
     """
+    eta, more, entry = unknowns("eta eta' (Xv)_i")
+    gain = (more - eta) * (more + eta) * entry**2
     later = (_ONE, Fraction(3))
     return (
         Finding(
@@ -293,6 +305,7 @@ def singular_values_grow() -> tuple[Finding, ...]:
             right=squared_excess(later, _ONE),
             instance="sigma-_max^2, eta = (1, 2) and (1, 3), theta = 1",
         ),
+        identity(more**2 * entry**2 - eta**2 * entry**2, gain, "one summand of ||W X v||^2"),
     )
 
 
@@ -311,23 +324,34 @@ def second_term_bound() -> tuple[Finding, ...]:
 
 
 def rate_terms() -> tuple[Finding, ...]:
-    """Prove that the first term of (23) falls as ``sigma~_max`` grows: it is a constant over it."""
-    values: Sequence[Fraction] = [_ONE / tilde for tilde in (Fraction(2), Fraction(3))]
-    return (
-        Finding(left=values[1], relation="<", right=values[0], instance="sigma~_max = 3 and 2"),
-    )
+    """Prove that the first term of (23) falls as ``sigma~_max`` grows: it is a constant over it.
+
+    ``c/s - c/s' = c (s' - s) / (s s')``, which is above 0 where ``s' > s``.
+    """
+    constant, small, large = unknowns("c s s'")
+    gap = constant / small - constant / large
+    return (identity(gap, constant * (large - small) / (small * large), "at s and s'"),)
 
 
 def semidefinite_norm() -> tuple[Finding, ...]:
     r"""Prove ``||M C||^2 <= sigma_max(M) ||C||^2_M`` for a symmetric, semi-definite M.
 
-    ``M^2 <= sigma_max(M) M``, eigenvalue by eigenvalue. Checked is ``D + A`` of two nodes, with
-    ``sigma_max = 2``, along (3, -2).
+    ``M^2 <= sigma_max(M) M``, eigenvalue by eigenvalue: in the basis of eigenvectors the difference
+    of the sides is ``sum_i s_i (sigma_max - s_i) x_i^2``. Checked are this, and ``D + A`` of two
+    nodes, with ``sigma_max = 2``, along (3, -2).
     """
+    values, parts, most = _in_singular_basis()
+    pairs = list(zip(values, parts, strict=True))
+    squares = sum((s**2 * x**2 for s, x in pairs), polynomial(0))
+    forms = sum((most * s * x**2 for s, x in pairs), polynomial(0))
+    slack = sum((s * (most - s) * x**2 for s, x in pairs), polynomial(0))
     along: Two = (Fraction(3), -_MU)
     left = 2 * sum(along, _ZERO) ** 2
     right = _MU * product((_ONE, _ONE), along, along)
-    return (Finding(left=left, relation="<=", right=right, instance="D + A, x = (3, -2)"),)
+    return (
+        identity(forms - squares, slack, "three eigenvalues"),
+        Finding(left=left, relation="<=", right=right, instance="D + A, x = (3, -2)"),
+    )
 
 
 def least_on_range() -> tuple[Finding, ...]:

@@ -72,11 +72,16 @@ def resistance_to_noise() -> Finding:
 def resistance_to_dual_noise() -> tuple[Finding, ...]:
     """Prove it of noise in the dual variable, of one law: its share ``2 / (m + 2 eta V)`` falls.
 
-    In (24) the noise is ``eta V e`` in the dual variable; where that is held fixed, e falls.
+    In (24) the noise is ``eta V e`` in the dual variable; where that is held fixed, e falls. With
+    ``p = m + 2 eta V`` and q at a larger eta, ``2/p - 2/q = 2 (q - p) / (p q)``, which is above 0.
     """
+    p, q = unknowns("p q")
     shares = [abs(update(eta, noise=_ONE / eta)) for eta in (_HIGH, _LOW)]
     words = "O = f^2/2, one neighbour, eta e = 1: update at eta = 1 and 1/2"
-    return (Finding(left=shares[0], relation="<", right=shares[1], instance=words),)
+    return (
+        Finding(left=shares[0], relation="<", right=shares[1], instance=words),
+        identity(2 / p - 2 / q, 2 * (q - p) / (p * q), "shares at two penalties"),
+    )
 
 
 def distances() -> tuple[Fraction, Fraction, Fraction]:
@@ -146,9 +151,13 @@ def summand(eta: Fraction, rate: Fraction) -> Fraction:
 
 
 def more_noise() -> tuple[Finding, ...]:
-    """Prove that more noise has a smaller bound: (26) grows with alpha, the rate of the noise."""
-    low, high = summand(_ONE, _ONE), summand(_ONE, Fraction(2))
-    return (Finding(left=low, relation="<", right=high, instance="alpha = 1 and 2, eta = 1"),)
+    """Prove that more noise has a smaller bound: (26) grows with alpha, the rate of the noise.
+
+    From alpha to ``alpha + h`` its summand grows by ``C h / (eta V B)``.
+    """
+    rate, more, eta, c1, weight, degree = unknowns("alpha h eta c_1 C/B V")
+    low, high = (weight * (_LOG * c1 + at) / (eta * degree) for at in (rate, rate + more))
+    return (identity(high - low, weight * more / (eta * degree), "summands of (26)"),)
 
 
 def growing_perturbation() -> tuple[Finding, ...]:
@@ -259,11 +268,16 @@ def uneven_records() -> tuple[Finding, ...]:
     P(t) is the largest of ``s_i / (V_i B_i)``, s the same at all nodes. With one degree V it is
     ``s / (V min_i B_i)``, and the least B_i is below the mean unless all are the same. With degrees
     of their own it need not be: in a star the centre can spare records for the leaves. Checked are
-    four nodes with 40 records, each with two neighbours.
+    ``1/b - 1/B = (B - b) / (b B)`` for a size b below the mean B, and four nodes with 40 records,
+    each with two neighbours.
     """
+    least, mean = unknowns("b B")
     even, uneven = (10, 10, 10, 10), (7, 11, 11, 11)
     bounds = [_largest(sizes, (2, 2, 2, 2)) for sizes in (even, uneven)]
-    return (Finding(left=bounds[0], relation="<", right=bounds[1], instance="a ring of four"),)
+    return (
+        Finding(left=bounds[0], relation="<", right=bounds[1], instance="a ring of four"),
+        identity(1 / least - 1 / mean, (mean - least) / (least * mean), "a size and the mean"),
+    )
 
 
 def uneven_star() -> Finding:
@@ -279,8 +293,16 @@ def _largest(sizes: tuple[int, ...], degrees: tuple[int, ...]) -> Fraction:
 
 
 def smaller_loss_at_larger_penalty() -> tuple[Finding, ...]:
-    """Prove that increasing penalties have a smaller P(T) at the same noise rate, by (26)."""
+    """Prove that increasing penalties have a smaller P(T) at the same noise rate, by (26).
+
+    With ``s = C (1.4 c_1 + alpha) / (V B)`` a summand falls from ``s / eta`` to ``s / eta'``, by
+    ``s (eta' - eta) / (eta eta')``. Checked are this, and three iterations.
+    """
+    s, eta, more = unknowns("s eta eta'")
     constant = sum((summand(_ONE, _ONE) for _ in range(3)), _ZERO)
     growing = sum((summand(Fraction(2) ** t, _ONE) for t in range(3)), _ZERO)
     words = "three iterations, alpha = 1, eta = 1, 2, 4 and 1, 1, 1"
-    return (Finding(left=growing, relation="<", right=constant, instance=words),)
+    return (
+        Finding(left=growing, relation="<", right=constant, instance=words),
+        identity(s / eta - s / more, s * (more - eta) / (eta * more), "summands of (26)"),
+    )
