@@ -19,7 +19,14 @@ NAME = "dpaudit"
 # Beside what the README links to.
 SHIPPED = ("CHANGELOG.md", "CITATION.cff", "LICENSE", "Makefile", "README.md", "SECURITY.md")
 # What the wheel holds beside modules.
-DATA = ("py.typed", "extension/draft/*.txt", "ledger/*.json", "report/templates/*", "report/*.json")
+DATA = (
+    "py.typed",
+    "algorithms/*/statements/checks/*.json",  # what a search found, and a check computes again
+    "extension/draft/*.txt",
+    "ledger/*.json",
+    "report/templates/*",
+    "report/*.json",
+)
 SUMMARY = 512  # characters, the most that an index takes
 # Labels that an index draws a picture for; the last three may also be asked for by name.
 LABELS = ("Homepage", "Documentation", "Changelog", "Source", "Issues")
