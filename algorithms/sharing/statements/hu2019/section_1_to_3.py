@@ -32,7 +32,7 @@ ROWS = (
     ),
     LedgerRow(
         name="hu2019-shown-privacy",
-        place="abstract; sections 1 and 1.1",
+        place="abstract; sections 1, 1.1 and 4",
         statement="Noise that is carefully designed bounds the privacy guarantee: the messages are "
         "(epsilon, delta)-differentially private.",
         standing="gloss",
@@ -53,7 +53,7 @@ ROWS = (
     ),
     LedgerRow(
         name="hu2019-nothing-raw",
-        place="sections 1 and 2",
+        place="sections 1, 2 and 6",
         statement="No party shares raw features or the parameters of its local model.",
         standing="definition",
         evidence=Convention("It says what the messages of Algorithm 1 are: D_m x_m."),

@@ -15,6 +15,14 @@ _SHARED = "dpaudit.algorithms.sharing.statements.checks"  # of both papers' text
 
 ROWS = (
     LedgerRow(
+        name="hu2019-strong-guarantee",
+        place="section 4",
+        statement="Differential privacy is a strong guarantee: noise keeps answers close if an "
+        "entry changes, so that little about the raw data can be inferred.",
+        standing="gloss",
+        evidence=Convention("It introduces the definition."),
+    ),
+    LedgerRow(
         name="hu2019-definition1",
         place="section 4, Definition 1, eq. (9)",
         statement="(epsilon, delta)-differential privacy, of datasets with |x - y|_1 <= 1.",

@@ -9,6 +9,7 @@ from dpaudit.extension.ledger import (
     Convention,
     LedgerRow,
     OpenQuestion,
+    ProofEvidence,
     ReproductionEvidence,
 )
 
@@ -23,6 +24,13 @@ ROWS = (
         "2000 and 1000.",
         standing="gloss",
         evidence=proof("method:parts_of_the_data"),
+    ),
+    LedgerRow(
+        name="hu2019-wide",
+        place="section 5",
+        statement="a9a has few features; gisette has relatively many.",
+        standing="gloss",
+        evidence=ProofEvidence("dpaudit.algorithms.sharing.statements.checks.experiments:features"),
     ),
     LedgerRow(
         name="hu2019-datasets",

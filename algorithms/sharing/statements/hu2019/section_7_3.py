@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpaudit.algorithms.sharing.statements.hu2019.evidence import counterexample, proof
-from dpaudit.extension.ledger import Convention, LedgerRow
+from dpaudit.extension.ledger import Convention, LedgerRow, ProofEvidence
 
 ROWS = (
     LedgerRow(
@@ -29,10 +29,17 @@ ROWS = (
     LedgerRow(
         name="hu2019-lemma1-object",
         place="section 7.3, after eq. (43)",
-        statement="The object is to bound the change of x_m; its norm is at most max ||Phi_1|| + "
-        "max ||Phi_2||.",
-        standing="proof step",
+        statement="The object is to bound the change of x_m.",
+        standing="gloss",
         evidence=Convention("What is to be shown. It is D_m x_m that is bounded, in what follows."),
+    ),
+    LedgerRow(
+        name="hu2019-lemma1-triangle",
+        place="section 7.3, after eq. (43)",
+        statement="The largest movement is at most the largest ||Phi_1|| plus the largest "
+        "||Phi_2||.",
+        standing="proof step",
+        evidence=ProofEvidence("dpaudit.algorithms.sharing.statements.checks.lemma1:triangle"),
     ),
     LedgerRow(
         name="hu2019-lemma1-phi2",

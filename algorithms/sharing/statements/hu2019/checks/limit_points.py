@@ -65,19 +65,6 @@ def alternation() -> tuple[Finding, Finding]:
     )
 
 
-def steps_of_bounded_models() -> tuple[Finding, ...]:
-    """Return the limit of the steps of z in a run with compact X_m, said to be 0.
-
-    See `cycle` for the proof that it is 30/7.
-    """
-    first, second = cycle()
-    step = abs(first.prediction[0] - second.prediction[0])
-    return (
-        *alternation(),
-        Finding(left=step, relation="=", right=Fraction(0), instance="limit of |z^{t+1} - z^t|"),
-    )
-
-
 def gap_of_a_limit_point() -> tuple[Finding, ...]:
     """Return the gap at a limit point of a run, which Part 2 says is 0."""
     problem, (point, _) = bounded_models(), cycle()

@@ -177,25 +177,6 @@ def prediction_beyond_bound() -> Finding:
     )
 
 
-def sign_of_a_changed_entry() -> tuple[Finding, Finding]:
-    r"""Prove that with rows of length 1 a neighbour differs by signs alone.
-
-    Proof. Let D and D' differ in column j alone, and have rows of length 1 (Assumption 2.3). Then
-    ``D_ij^2 = 1 - sum_{k != j} D_ik^2 = D'_ij^2`` for every i. Checked on a row: the square of an
-    entry is what the others leave, and so the change is 0 or twice the entry.
-    """
-    row, other = DESIGN[2], NEIGHBOUR[2]
-    return (
-        Finding(
-            left=other[1] ** 2,
-            relation="=",
-            right=1 - row[0] ** 2,
-            instance="square of the changed entry, and what the row leaves for it",
-        ),
-        Finding(left=other[1], relation="=", right=-row[1], instance="the changed entry"),
-    )
-
-
 def more_rounds_cost_more() -> tuple[Finding, Finding]:
     r"""Prove that epsilon' of (11) and ``T delta + delta'`` grow with T.
 
