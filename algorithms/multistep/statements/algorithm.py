@@ -158,8 +158,8 @@ _GUARANTEE = (
         repair=_MORE_NOISE,
         defence="Nobody uses epsilon above 8, and below that c_0 = 1 is right at delta = 1e-5, "
         "with room to spare.",
-        answer="The text says arbitrary, and of all noisy models, to whoever sees them, it is "
-        "false from 8.42 on with c_0 = 1, and further up with any other.",
+        answer="The text says arbitrary. For l = 1 all noisy models are broadcast, and whatever t "
+        "is it is false from 8.42 on with c_0 = 1, and further up with any other.",
     ),
     LedgerRow(
         name="huang2020-theorem6-constant",

@@ -72,7 +72,8 @@ _THEOREM = (
         defence="It is a matter of a constant: with 3 / sqrt(2) in place of sqrt(2) nothing is "
         "known against it, and for l = 1 no search refutes it if c_2 is meant of every n L_i.",
         answer="The theorem is an inequality for every l, and several inner steps are what the "
-        "paper is about. With one node all readings of c_2 are one.",
+        "paper is about. With one node all readings of c_2 are one; n nodes that share the loss, "
+        "each with 1/n of it, do the same where rho and beta are small.",
         note="For one node and l = 1 it is true: checks/rates.py, one_step, is the proof.",
     ),
     LedgerRow(

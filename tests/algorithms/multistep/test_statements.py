@@ -263,6 +263,35 @@ def test_the_loss_of_one_node_breaks_theorem_7_in_a_plain_run():
     assert error < 3 / math.sqrt(2 * 144)  # of the bound with the constant repaired
 
 
+@pytest.mark.parametrize("nodes", [2, 5])
+def test_nodes_that_share_the_loss_break_theorem_7_too(nodes):
+    """The updates (13a) and (15) of a complete graph, each node with 1/n of the loss."""
+    found, rho = one_node.published_pieces(), 1e-6
+    slopes, values = found.slopes.astype(float) / 1e4, found.values.astype(float) / 1e6
+    points = found.models.astype(float) / 1e13
+    points[-1] = points[:-1].mean(axis=0)
+    offsets = values - np.sum(slopes * points, axis=1)
+    models = np.tile(found.start.astype(float) / 1e4, (nodes, 1))
+    sent, duals, total, degree = models, 0 * models, 0 * models, nodes - 1
+    for k in range(1, 13):
+        inner = []
+        for r in range(1, 13):
+            total = total + models
+            eta = math.sqrt(2 * k * r) / nodes  # c_2 / n is 1 / n, D is 1
+            gradients = slopes[np.argmax(models @ slopes.T + offsets, axis=1)] / nodes
+            pulls = 2 * duals + rho * (sent.sum(axis=0) - sent + degree * sent)
+            models = (-gradients + pulls + eta * models) / (2 * rho * degree + eta)
+            inner.append(models)
+        sent = np.mean(inner, axis=0)
+        duals = duals - rho / 2 * (nodes * sent - sent.sum(axis=0))
+    losses = (np.max(total / 144 @ slopes.T + offsets, axis=1) - offsets.max()) / nodes
+    beta = rho
+    bound = math.sqrt(2) / 12 + nodes * degree * (rho + beta**2 / rho) / 12
+    assert np.linalg.norm(duals, axis=1).max() <= beta
+    assert np.allclose(total, total[0])  # no violation
+    assert losses.sum() > 1.03 * bound
+
+
 @pytest.mark.parametrize("name", ["start", "slopes", "values"])
 def test_another_loss_is_no_instance_of_theorem_7(name):
     """Negative control: what is changed by a hundredth breaks a hypothesis, or nothing fails."""

@@ -111,6 +111,10 @@ def utility() -> tuple[Finding, ...]:
     another; ``W`` is their convex hull. The error is at least that against the origin, and (24) is
     ``sqrt(2) / 12``.
 
+    A network of ``n >= 2`` nodes, of which each has the loss ``L / n``, fails as well: models stay
+    equal and duals 0, so that any ``beta > 0`` bounds them, and with ``beta = rho -> 0`` its run
+    and its bound tend to those of one node.
+
     Steps are rounded to ``10^-9``; what this moves is allowed for in every line.
     """
     return judge_pieces(published_pieces())
