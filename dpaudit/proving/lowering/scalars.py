@@ -86,6 +86,7 @@ class Core:
     truths: set[int] = field(default_factory=set)
     _known: dict[Any, Scalar] = field(default_factory=dict)
     _squares: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    _sums_of_squares: dict[int, int] = field(default_factory=dict)
     _lengths: dict[int, tuple[Fraction, Fraction, tuple[int, ...]]] = field(default_factory=dict)
     _floors: dict[int, tuple[Fraction, int]] = field(default_factory=dict)
     _limits: dict[int, Limit] = field(default_factory=dict)
@@ -187,6 +188,9 @@ class Core:
         """Return a function of one number."""
         if name == "inverse" and one.number:
             return self.number(1 / one.number)
+        if name == "sqrt" and one.node in self._sums_of_squares:
+            rows = Scalar(self._sums_of_squares[one.node], is_local=True)
+            return self.add("rows", [rows], of="norm", by=0, local=False)
         if name == "sqrt" and one.node in self._squares:
             return self._length(one)
         found = self.add(name, [one])
@@ -196,11 +200,7 @@ class Core:
 
     def _length(self, square: Scalar) -> Scalar:
         """Return the length of a vector whose squares add up to a number."""
-        made = self.nodes[square.node]
         vector = self._squares[square.node]
-        if made["operation"] == "total":
-            rows = Scalar(vector[0], is_local=True)
-            return self.add("rows", [rows], of="norm", by=0, local=False)
         parts = [Scalar(k, is_local=square.is_local) for k in vector]
         found = self.add("norm", parts, local=square.is_local)
         self._lengths[found.node] = (Fraction(1), Fraction(0), vector)
@@ -246,7 +246,7 @@ class Core:
         part = replace(one, sample=None)
         found = self.add("total", [part], sample=one.sample, local=False)
         if one.node in self._squares and len(self._squares[one.node]) == 1 and one.sample is None:
-            self._squares[found.node] = self._squares[one.node]
+            (self._sums_of_squares[found.node],) = self._squares[one.node]
         return found
 
     def within(self, one: Scalar, low: Any, high: Any, *, whole: bool) -> Scalar:
@@ -255,7 +255,13 @@ class Core:
             is_inside = low <= one.number <= high and (not whole or one.number.denominator == 1)
             return one if is_inside else self.add("broken", [one])
         found = self.add("within", [one], low=written(low), high=written(high), whole=whole)
-        for known in (self._squares, self._lengths, self._floors, self._limits):
+        for known in (
+            self._squares,
+            self._sums_of_squares,
+            self._lengths,
+            self._floors,
+            self._limits,
+        ):
             if one.node in known:
                 known[found.node] = known[one.node]  # type: ignore[assignment]
         return found
