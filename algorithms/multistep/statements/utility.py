@@ -178,8 +178,8 @@ _EXPERIMENTS = (
         place="section 5.2",
         statement="Adult has 48,842 records of 14 attributes; after preprocessing 45,222 of 104 "
         "features, rows of norm at most 1, labels 1 and -1.",
-        standing="definition",
-        evidence=Convention("It describes the data; the loader of Adult gives the same numbers."),
+        standing="gloss",
+        evidence=proof("rates:records_of_adult"),
     ),
     LedgerRow(
         name="huang2020-baselines",

@@ -408,13 +408,19 @@ def proved_rate() -> tuple[Finding, ...]:
 
     For one penalty. It meets (21) as it is at most the first term. In (22) ``2 (w - theta)(D - A)``
     is semi-definite: the right side is at least ``2 m_o I``, and the left one at most delta times
-    the denominator of (23), as ``w (D + A) <= sigma~_max I``. Checked where all nodes agree.
+    the denominator of (23), as ``w (D + A) <= sigma~_max I``. Checked where all nodes agree, and by
+    trace and determinant in every direction.
     """
     mu, m = Fraction(3, 2), AGREEING.curvatures[0]
     sides = sides22(AGREEING, mu)
     (a, b, c), (d, e, f) = sides.left, sides.right
     left = smaller_rate(AGREEING, mu) * (a + 2 * b + c)
-    return (Finding(left=left, relation="<=", right=d + 2 * e + f, instance=f"{_CLOSE}, m = {m}"),)
+    trace, determinant = sides.gap(smaller_rate(AGREEING, mu))
+    return (
+        Finding(left=left, relation="<=", right=d + 2 * e + f, instance=f"{_CLOSE}, m = {m}"),
+        Finding(left=_ZERO, relation="<=", right=trace, instance=f"trace of (22), {_CLOSE}"),
+        Finding(left=_ZERO, relation="<=", right=determinant, instance=f"determinant, {_CLOSE}"),
+    )
 
 
 def smaller_rate(state: TwoNodes, mu: Fraction) -> Fraction:

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 from dpaudit.algorithms.multistep.statements.checks import appendix
+from dpaudit.datasets.census import ADULT_FEATURES, COMPLETE_RECORDS, FILE_RECORDS
 from dpaudit.extension.identities import identity
 from dpaudit.extension.ledger import Finding
 from dpaudit.polynomials import unknowns
@@ -268,3 +269,16 @@ def unbounded_noise() -> tuple[Finding, ...]:
     above = round_down(math.erfc(2 / math.sqrt(2)) / 2)
     where = "probability of a draw above 2 standard deviations"
     return (Finding(left=above, relation="<=", right=0, instance=where),)
+
+
+def records_of_adult() -> tuple[Finding, ...]:
+    """Count the records of Adult, those without a missing value, and the features made of them.
+
+    Both files together have the first number; the loader of Adult does what section 5.2 says, and
+    counts the others. It divides rows by their norm where that is above 1.
+    """
+    return (
+        Finding(left=sum(FILE_RECORDS), relation="=", right=48_842, instance="both files"),
+        Finding(left=COMPLETE_RECORDS, relation="=", right=45_222, instance="complete records"),
+        Finding(left=len(ADULT_FEATURES), relation="=", right=104, instance="features"),
+    )
