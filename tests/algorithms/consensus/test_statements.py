@@ -299,6 +299,25 @@ def test_a_dual_noise_of_one_law_has_the_smaller_effect() -> None:
     assert not remarks.resistance_to_noise().holds
 
 
+@pytest.mark.parametrize("eta", [F(1, 2), F(1)])
+def test_a_step_of_two_nodes_minimises_10_and_moves_duals_by_11(eta: Fraction) -> None:
+    """`after_steps` has the penalty 1; with another one a model would not be the minimiser."""
+    steps, duals, models = (F(1, 2), F(1, 4)), (F(2, 5), F(-1, 5)), (F(1, 7), F(3))
+    (one, two), moved = remarks.after_steps(models, duals, steps)
+    mean = sum(models) / 2
+    for found, dual, slope in ((one, duals[0], 0), (two, duals[1], 1)):
+        gradient_there = found - slope + dual + 2 * eta * (found - mean)
+        assert (gradient_there == 0) is (eta == 1)
+    assert moved == (duals[0] + steps[0] * (one - two), duals[1] + steps[1] * (two - one))
+
+
+def test_own_dual_steps_end_at_another_optimum_and_one_step_for_all_does_not() -> None:
+    *hypotheses, last = remarks.own_dual_steps()
+    assert all(finding.holds for finding in hypotheses)
+    assert last.left == F(2, 3)
+    assert all(remarks.resting_model((step, step)) == F(1, 2) for step in (F(1, 4), F(1, 2)))
+
+
 def test_unevenly_spread_records_need_one_degree() -> None:
     assert remarks.uneven_records()[0].holds
     assert not remarks.uneven_star().holds
@@ -415,6 +434,10 @@ def test_a_changed_proof_fails(mutation: str, monkeypatch: pytest.MonkeyPatch) -
 
 def test_numbers_that_rows_quote_are_those_of_their_checks() -> None:
     rows = {row.name: row for row in PAPER.rows}
+    steps = remarks.own_dual_steps()[-1]
+    assert f"end at {steps.left} where the optimum is {steps.right}" in (
+        rows["zhang2018-section31-steps"].answer
+    )
     assert f"at least {convergence.share_left()} of" in rows["zhang2018-theorem31"].answer
     one, two, three = remarks.distances()
     assert f"are {one}, {two} and {three} at t = 0, 1 and 2" in (

@@ -248,6 +248,61 @@ def margin_form() -> tuple[Finding, ...]:
     return (Finding(left=2 * a, relation="<=", right=_LOG * _C1 / _HALF, instance="d = 2"),)
 
 
+def resting_model(steps: tuple[Fraction, Fraction]) -> Fraction:
+    """Return where two nodes with these dual steps end, of ``O_1 = f^2/2``, ``O_2 = f^2/2 - f``.
+
+    From duals of 0, (11) keeps ``lambda_1/theta_1 + lambda_2/theta_2 = 0``. Where nothing moves the
+    models are one f, and (12) says ``f + 2 lambda_1 = 0`` and ``f - 1 + 2 lambda_2 = 0``.
+
+    Examples
+    --------
+    >>> resting_model((Fraction(1, 2), Fraction(1, 2)))
+    Fraction(1, 2)
+    """
+    return 1 / steps[1] / (1 / steps[0] + 1 / steps[1])
+
+
+def after_steps(
+    models: tuple[Fraction, Fraction],
+    doubled_duals: tuple[Fraction, Fraction],
+    steps: tuple[Fraction, Fraction],
+) -> tuple[tuple[Fraction, Fraction], tuple[Fraction, Fraction]]:
+    """Return models and ``2 lambda`` after (10) and (11), with the penalties 1 and these steps."""
+    common = sum(models)
+    (one, two) = (
+        (slope - dual + common) / 3 for slope, dual in zip((0, 1), doubled_duals, strict=True)
+    )
+    moved = (doubled_duals[0] + steps[0] * (one - two), doubled_duals[1] + steps[1] * (two - one))
+    return (one, two), moved
+
+
+def own_dual_steps() -> tuple[Finding, ...]:
+    """Refute that theta may differ between nodes: what they agree on is not the optimum of (1).
+
+    Two nodes, ``O_1 = f^2/2`` and ``O_2 = f^2/2 - f``, whose sum is least at 1/2; penalties 1, at
+    least theta_i. Findings: at `resting_model` nothing moves, from 0 the iterations come near to it
+    (40 of them, to a thousandth), and it is not 1/2.
+    """
+    steps = (_HALF, Fraction(1, 4))
+    rest = resting_model(steps)
+    still = (rest, rest), (-rest, 1 - rest)
+    (one, two), duals = after_steps(*still, steps)
+    run: tuple[tuple[Fraction, Fraction], tuple[Fraction, Fraction]]
+    run = (_ZERO, _ZERO), (_ZERO, _ZERO)
+    for _ in range(40):
+        run = after_steps(*run, steps)
+    far = max(abs(model - rest) for model in run[0])
+    words = "theta = (1/2, 1/4), eta = (1, 1)"
+    return (
+        Finding(left=max(steps), relation="<=", right=_ONE, instance=f"theta and eta, {words}"),
+        Finding(left=one, relation="=", right=rest, instance="f_1 at rest"),
+        Finding(left=two, relation="=", right=rest, instance="f_2 at rest"),
+        Finding(left=duals[0], relation="=", right=-rest, instance="2 lambda_1 at rest"),
+        Finding(left=far, relation="<=", right=Fraction(1, 1000), instance="40 iterations from 0"),
+        Finding(left=rest, relation="=", right=_HALF, instance=f"the model at rest, {words}"),
+    )
+
+
 def records_of_adult() -> tuple[Finding, ...]:
     """Compare the records and features of Adult after preprocessing with those of the paper."""
     return (

@@ -133,7 +133,16 @@ COUNT = Cause(
     text="The files hold 45,222 complete records; columns of 104 features follow from them.",
     nature="misprint",
 )
+OWN_STEPS = Cause(
+    name="dual steps of nodes",
+    text=(
+        "With a dual step of its own a node's part of the objective counts by 1/theta_i: "
+        "the models agree in the limit, on the optimum of sum_i O_i/theta_i."
+    ),
+    nature="reading",
+)
 CAUSES = (
+    OWN_STEPS,
     PRODUCTS,
     BOUND,
     SMALLEST,

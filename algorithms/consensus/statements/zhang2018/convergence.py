@@ -29,6 +29,26 @@ ROWS = (
         evidence=Convention("It is about other papers."),
     ),
     LedgerRow(
+        name="zhang2018-section31-steps",
+        place="section 3.1",
+        statement=(
+            "That theta is fixed for all nodes makes the analysis simpler; it can be a node's "
+            "private information as well, as experiments show."
+        ),
+        standing="gloss",
+        evidence=counterexample("remarks:own_dual_steps"),
+        cause=causes.OWN_STEPS.name,
+        defence=(
+            "The experiment has nodes with dual steps of their own, and its loss settles: the "
+            "iterations converge."
+        ),
+        answer=(
+            "So they do, and whatever they converge to has the gradients O_i'(f)/theta_i sum to "
+            "zero, where the optimum of (1) has the O_i'(f): it is another problem's solution. Two "
+            "nodes with the steps 1/2 and 1/4 end at 2/3 where the optimum is 1/2."
+        ),
+    ),
+    LedgerRow(
         name="zhang2018-section31-pairs",
         place="section 3.1, the display before eq. (10)",
         statement=(

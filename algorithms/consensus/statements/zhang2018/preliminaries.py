@@ -22,8 +22,18 @@ ROWS = (
         evidence=Convention("It is about another paper, which is not audited."),
     ),
     LedgerRow(
+        name="zhang2018-section1-earlier",
+        place="section 1",
+        statement=(
+            "To the best of the authors' knowledge only Zhang & Zhu 2017 apply differential "
+            "privacy to ADMM."
+        ),
+        standing="gloss",
+        evidence=Convention("It is about the literature of the time."),
+    ),
+    LedgerRow(
         name="zhang2018-abstract-both",
-        place="abstract",
+        place="abstract and section 1",
         statement=(
             "A perturbation that is correlated with the penalties improves utility and privacy "
             "at once."
@@ -45,14 +55,14 @@ ROWS = (
     ),
     LedgerRow(
         name="zhang2018-abstract-convergence",
-        place="abstract",
+        place="abstract and section 1",
         statement="The condition under which modified ADMM converges is derived.",
         standing="gloss",
         evidence=Consequence("zhang2018-theorem31", "That theorem is meant.", link="restates"),
     ),
     LedgerRow(
         name="zhang2018-abstract-rate",
-        place="abstract and section 3.3",
+        place="abstract, section 1 and section 3.3",
         statement="A lower bound on the convergence rate is derived.",
         standing="gloss",
         evidence=Consequence("zhang2018-theorem32", "That theorem is meant.", link="restates"),
@@ -90,6 +100,16 @@ ROWS = (
         statement="The problem: regularised empirical risk, with C <= B_i and rho > 0.",
         standing="definition",
         evidence=Convention("It defines the problem."),
+    ),
+    LedgerRow(
+        name="zhang2018-section21-goal",
+        place="section 2.1, after eq. (1)",
+        statement=(
+            "The goal: one classifier of all data sets, trained by ADMM at all nodes, with privacy "
+            "for each data sample."
+        ),
+        standing="definition",
+        evidence=Convention("It is an aim, not a result."),
     ),
     LedgerRow(
         name="zhang2018-footnote1",
