@@ -177,31 +177,16 @@ _EXPERIMENTS = (
         name="huang2020-data",
         place="section 5.2",
         statement="Adult has 48,842 records of 14 attributes; after preprocessing 45,222 of 104 "
-<<<<<<< HEAD
         "features, rows of norm at most 1, labels 1 and -1.",
         standing="gloss",
         evidence=proof("rates:records_of_adult"),
-=======
-        "features.",
-        standing="gloss",
-        evidence=proof("rates:numbers_of_adult"),
-    ),
-    LedgerRow(
-        name="huang2020-preprocessing",
-        place="section 5.2",
-        statement="Records with missing values are left out, categories become binary vectors, "
-        "columns have a maximum of 1, rows a norm of at most 1, labels are 1 and -1.",
-        standing="definition",
-        evidence=Convention("It describes what is done to the data."),
->>>>>>> 3c49f050 (Count Adult's records for Huang & Gong's ledger, as for zhang2018's)
     ),
     LedgerRow(
         name="huang2020-baselines",
         place="section 5.3",
-        statement="The approach is compared with four baselines.",
+        statement="Four baselines; five are listed, of which four are private.",
         standing="definition",
         evidence=Convention("It is a choice."),
-        note="Five are listed, of which four are private.",
     ),
     LedgerRow(
         name="huang2020-settings",

@@ -221,12 +221,6 @@ def test_a_run_keeps_what_the_proof_says_of_its_cycles():
         assert 0 < moved.sum() <= 6 * size[first - 1]
 
 
-def test_a_lost_record_of_adult_is_noticed(monkeypatch):
-    assert all(finding.holds for finding in rates.numbers_of_adult())
-    monkeypatch.setattr(rates, "COMPLETE_RECORDS", 45_223)
-    assert [finding.holds for finding in rates.numbers_of_adult()].count(False) == 1
-
-
 def test_a_rate_of_one_over_the_root_is_kept():
     """Negative control: times the root of t, the error stays below a constant."""
     assert rates.error_times_iterations(20_000) / math.sqrt(20_000) < 0.15

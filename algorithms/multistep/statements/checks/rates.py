@@ -6,17 +6,7 @@ import math
 from fractions import Fraction
 
 from dpaudit.algorithms.multistep.statements.checks import appendix
-<<<<<<< HEAD
 from dpaudit.datasets.census import ADULT_FEATURES, COMPLETE_RECORDS, FILE_RECORDS
-=======
-from dpaudit.datasets.census import (
-    ADULT_FEATURES,
-    CATEGORIES,
-    COMPLETE_RECORDS,
-    FILE_RECORDS,
-    NUMERIC,
-)
->>>>>>> 3c49f050 (Count Adult's records for Huang & Gong's ledger, as for zhang2018's)
 from dpaudit.extension.identities import identity
 from dpaudit.extension.ledger import Finding
 from dpaudit.polynomials import unknowns
@@ -281,7 +271,6 @@ def unbounded_noise() -> tuple[Finding, ...]:
     return (Finding(left=above, relation="<=", right=0, instance=where),)
 
 
-<<<<<<< HEAD
 def records_of_adult() -> tuple[Finding, ...]:
     """Count the records of Adult, those without a missing value, and the features made of them.
 
@@ -290,14 +279,6 @@ def records_of_adult() -> tuple[Finding, ...]:
     """
     return (
         Finding(left=sum(FILE_RECORDS), relation="=", right=48_842, instance="both files"),
-=======
-def numbers_of_adult() -> tuple[Finding, ...]:
-    """Count records, attributes and features of Adult: the numbers are those of its two files."""
-    attributes = len(NUMERIC) + len(CATEGORIES)
-    return (
-        Finding(left=sum(FILE_RECORDS), relation="=", right=48_842, instance="records"),
-        Finding(left=attributes, relation="=", right=14, instance="attributes"),
->>>>>>> 3c49f050 (Count Adult's records for Huang & Gong's ledger, as for zhang2018's)
         Finding(left=COMPLETE_RECORDS, relation="=", right=45_222, instance="complete records"),
         Finding(left=len(ADULT_FEATURES), relation="=", right=104, instance="features"),
     )
