@@ -19,6 +19,11 @@ BORDER = replace(
     text="Proofs set the gradient of (6) to zero at its minimum over X_m, which may lie on the "
     "border of X_m.",
 )
+DISPLAY = replace(
+    shared.ABSOLUTE_VALUE,
+    text="A line of the proof of Theorem 1 has the absolute value of a sum for the sum of absolute "
+    "values.",
+)
 _OF_BOTH = (
     shared.SUPPORT,
     shared.INVERSE,
@@ -29,7 +34,6 @@ _OF_BOTH = (
     shared.DENSITY,
     shared.SINGLE_VALUE,
     shared.A2_THRESHOLD,
-    shared.ABSOLUTE_VALUE,
     shared.REDUNDANT,
     shared.SAME_LIMIT,
 )
@@ -57,8 +61,8 @@ CONSTANT = Cause(
 
 INDEX = Cause(
     name="index in (37)",
-    text="By (8) the gap at t is made of the step of y to t; (37) has the step from t on. (38) "
-    "follows from (36) instead.",
+    text="By (8) the gap at t is made of the step of y to t; (37) has the step from t on. What "
+    "(38) needs of it follows from (36).",
     nature="misprint",
 )
 

@@ -207,7 +207,7 @@ ROWS = (
         "mechanism.",
         answer="That reading is proved. But (10) fixes the law of xi, and D_m xi has the "
         "covariance sigma^2 D_m (D_m'D_m)^-1 D_m': one message tells two column spaces apart. And "
-        "the C that the paper gives, that of Lemma 1, bounds no sensitivity.",
+        "the C that the paper gives, that of Lemma 1, does not bound the sensitivity.",
     ),
     LedgerRow(
         name="hu2019-theorem1-outputs",
