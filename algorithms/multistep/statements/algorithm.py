@@ -46,8 +46,8 @@ _UPDATES = (
     LedgerRow(
         name="huang2020-equation13",
         place="section 3.2, eq. (13), (13a)",
-        statement="The primal update w_i^{k,r+1} = min of (12) over w_i takes the place of (9a), "
-        "and so descends the approximated objective.",
+        statement="The primal update w_i^{k,r+1} = min of (12) over w_i is an inexact minimisation "
+        "in place of (9a).",
         standing="proof step",
         evidence=counterexample("update:ascent"),
         cause=SIGN.name,
