@@ -141,6 +141,7 @@ def series(name: str, x: Any, up: bool) -> Any:
 
 STEPS = {"floor", "rint"}
 SMOOTH = "maximum minimum less equal inverse sqrt exp log sin cos arctan".split()
+CHOICES = {"maximum", "minimum", "order", "within"}  # whose value is that of an argument
 FUNCTIONS, FOLLOWED = {*SMOOTH, *STEPS}, {*SMOOTH, "poly", "norm", "bin"}
 
 
@@ -171,7 +172,8 @@ def rule(op: str, xs: list[Interval], extra: Any) -> tuple[Interval | None, list
                 Interval.__add__, (one.power(2) * f for one, f in zip(xs, extra, strict=True))
             )
             ends = Interval(root(squares.low, False), root(squares.high, True))
-            return ends, [REACH.meet(one * over(ends)) for one in xs]
+            steep = [REACH.meet(one * over(ends)) for one in xs]
+            return ends, [one * f for one, f in zip(steep, extra, strict=True)]
         case "clip":  # the first of a vector that is shortened to a length
             return (x * SHARE).meet(Interval(-extra[0], extra[0])), [ANY] * len(xs)
         case "maximum":
@@ -332,7 +334,7 @@ class Reading:
         far: Any = INF
         if not any(one.bad for one in args):
             alone = [one for one, slope in zip(args, slopes, strict=True) if slope != STILL]
-            if (op in STEPS and a.whole) or (len(alone) == 1 and {*slopes} & {UNIT, None}):
+            if (op in STEPS and a.whole) or (op in CHOICES and len(alone) == 1):
                 return alone[0]
         known = all(one.whole for one in args) and op in ("maximum", "minimum", "within")
         known = known or op in STEPS or op in ("less", "equal", "bin")
@@ -410,7 +412,7 @@ class Reading:
         """Return what a node is on one row."""
         match name:
             case "number":
-                return self.number(exact(given["value"]))
+                return self.number(finite(given["value"]))
             case "data":
                 return self.data(given, row)
             case "poly":
@@ -420,10 +422,10 @@ class Reading:
             case "other":
                 return self.call(name, args, repr(sorted(given.items())))
             case "order":
-                extra = exact(given["by"])
+                extra = share_of(given["by"])
                 return self.narrowed(self.function(name, args, extra), args, len(args), extra)
             case "clip":
-                most, margin = exact(given["by"]), exact(given["margin"])
+                most, margin = finite(given["by"]), finite(given["margin"])
                 if not (most > 0 and margin >= 0):
                     raise NotVerified("a length that is none")
                 ball = (("clip", margin, *sorted(one.key for one in args)), most * most, None)
@@ -494,7 +496,7 @@ class Reading:
         if self.adds or not self.alike or name not in ("maximum", "minimum", "order", "norm"):
             raise NotVerified("of an unknown number of records")
         extra: Any = (ONE, self.others)[: len(parts)]
-        extra = extra if name == "norm" else exact(given["by"])
+        extra = extra if name == "norm" else share_of(given["by"])
         found = self.call(f"rows {name}", parts, extra, local=False)
         if name == "norm":
             far = total(
@@ -526,12 +528,12 @@ class Reading:
     def release(self, index: int, given: Any, args: list[Entry], row: int) -> Entry:
         """Return a number plus noise, which is public, and note what it hides."""
         laws, (centre,) = [self.draws[draw] for draw in given["draws"]], args
-        factors = [exact(one) for one in given["factors"]]
+        factors = [finite(one) for one in given["factors"]]
         if len(factors) != len(laws) or not factors:
             raise NotVerified("as many factors as draws")
         names, law, width = [one["law"] for one in laws], "laplace", ZERO
         if {*names} == {"normal"}:
-            law, width = "normal", sum(f * f for f in factors)
+            law, width = "normal", sum((f * f for f in factors), ZERO)
         elif {*names} in ({"laplace"}, {"logistic"}):  # the widest hides, whatever others add
             width = max(map(abs, factors))
         elif names == ["exponential"] * 2 and sum(factors) == 0:  # their difference is Laplace
@@ -550,25 +552,25 @@ class Reading:
         return self.public(index, row, integer=known and all(f.denominator == 1 for f in factors))
 
     def members(self, centre: Entry) -> dict[Entry, F]:
-        """Return {entry of a ball: factor} where a centre moves by a sum of these; else nothing."""
-        found = {}
+        """Return {entry of a ball: |factor|} where a centre moves by a sum of these, or nothing."""
+        found: dict[Entry, F] = {}
         for keys, factor in centre.poly.items():
             ones = [self.entries[one] for one in keys]
             rest = [one for one in ones if one.op != "weight"]
             if any(one.moves for one in ones):
                 if len(rest) != 1 or not rest[0].ball or len(ones) - len(rest) != self.adds:
                     return {}
-                found[rest[0]] = factor
-        return found if len({one.ball[0] for one in found}) == 1 else {}
+                found[rest[0]] = found.get(rest[0], ZERO) + abs(factor)  # by several weights
+        return found if len({one.ball for one in found}) == 1 else {}
 
     def close(self) -> list[Any]:
         """Return the events: each entry costs by itself, or those of a ball together."""
         groups: dict[Any, Any] = {}
-        for index, law, width, centre, weight in self.hiding:
+        for place, (index, law, width, centre, weight) in enumerate(self.hiding):
             members = self.members(centre)
             ball = next(iter(members)).ball if members else None
             if not ball or (law != "normal" and not ball[2]):
-                ball = (index, weight)
+                ball = place
             samples = centre.samples if len(centre.samples) == 1 else {None}
             sample = next(iter(samples))
             row = (index, centre, members, weight)
@@ -589,11 +591,11 @@ class Reading:
         columns: dict[Entry, F] = {}
         for _, _, members, _ in rows:
             for one, factor in members.items():
-                columns[one] = columns.get(one, ZERO) + abs(factor)
+                columns[one] = columns.get(one, ZERO) + factor
         if columns:
             most, (_, square, wide) = max(columns.values()), next(iter(columns)).ball
             apart = 1 if self.adds else 2 if all(one.ends.low >= 0 for one in columns) else 4
-            line = max(sum(map(abs, members.values())) for _, _, members, _ in rows)
+            line = max(sum(members.values()) for _, _, members, _ in rows)
             many = max(weight for _, weight in moves)  # of records, each with a ball of its own
             far2 = min(far2, times(line * most * apart * many, square))
             far1 = min(far1, most * wide * many * (1 if self.adds else 2)) if wide else far1
@@ -602,14 +604,14 @@ class Reading:
         return times(min(far2, times(far1, far1)) if law == "normal" else far1, 1 / width)
 
     def event(self, index: int, law: str, cost: Any, sample: Any = None) -> None:
-        if not cost < INF:
+        if not 0 <= cost < INF:
             raise NotVerified(f"node {index}: nothing bounds how far the value moves")
         if cost:
             self.events.append((index, law, rounded(cost, True), sample))
 
     def choose(self, index: int, given: Any, scores: list[Entry], _: int) -> Entry:
         """Return the place of the largest score with noise of its own: a shift of all is none."""
-        laws, factor = {self.draws[draw]["law"] for draw in given["draws"]}, exact(given["factor"])
+        laws, factor = {self.draws[draw]["law"] for draw in given["draws"]}, finite(given["factor"])
         known = laws in ({"laplace"}, {"gumbel"}, {"exponential"}) and factor > 0
         if not known or len(given["draws"]) != len(scores) or any(one.bad for one in scores):
             raise NotVerified(f"node {index}: no rule knows this choice")
@@ -622,8 +624,11 @@ class Reading:
         """Return an answer that is drawn by the odds of a whole number: (number, answer, odds)."""
         odds, (truth,) = dict[int, dict[F, F]](), args
         for one, answer, share in given["odds"]:
-            odds.setdefault(whole(one, -VALUES, VALUES), {})[exact(answer)] = exact(share)
-        if any(sum(law.values()) != 1 or min(law.values()) <= 0 for law in odds.values()):
+            odds.setdefault(whole(one, -VALUES, VALUES), {})[finite(answer)] = finite(share)
+        count = sum(map(len, odds.values()))
+        if count < len(given["odds"]) or any(
+            sum(law.values()) != 1 or min(law.values()) <= 0 for law in odds.values()
+        ):
             raise NotVerified(f"node {index}: odds that do not add up to 1")
         covered = min(odds) <= truth.ends.low and truth.ends.high <= max(odds)
         if not truth.whole or truth.bad or not covered or len(odds) <= max(odds) - min(odds):
@@ -660,8 +665,11 @@ class Reading:
             entry.move = entry.move.meet(Interval(-far[-1], far[0]))
         return entry
 
-    def at(self, box: Any, side: int) -> Any:
-        """Return the function that gives ends and slopes of entries on one side in a box."""
+    def at(self, box: Any, side: int, samples: Any) -> Any:
+        """Return the function that gives ends and slopes of entries on one side in a box.
+
+        Of several samples, the record that is added may be in some and not in others.
+        """
         done: dict[int, Any] = {}
 
         def jet(one: Entry) -> Any:
@@ -669,7 +677,8 @@ class Reading:
             if v in box:
                 return box[v], {v: UNIT}
             if one.op == "weight":
-                return Interval(F(side), F(side)), {}
+                is_in = one.extra is None or len(samples) == 1
+                return Interval(F(side) if is_in else ZERO, F(side)), {}
             if one.op not in FOLLOWED:
                 return one.ends, {}
             if one.key not in done:
@@ -691,7 +700,7 @@ class Reading:
         args, terms = self.moving(entry)
         used, jets = {k for _, powers in terms for k, _ in powers}, []
         for side in sides:
-            jet = self.at(box, side)
+            jet = self.at(box, side, entry.samples)
             parts = [jet(one) if k in used else (one.ends, {}) for k, one in enumerate(args)]
             jets.append(applied("poly", parts, terms))
         factors = [(sign if side else -sign, ((k, 1),)) for k, side in enumerate(sides)]
@@ -838,6 +847,22 @@ def exact(value: Any) -> Any:
     return F(value)
 
 
+def finite(value: Any) -> F:
+    """Return a number that is no infinity."""
+    found = exact(value)
+    if not isinstance(found, F):
+        raise NotVerified("a constant that is infinite")
+    return found
+
+
+def share_of(value: Any) -> F:
+    """Return a rate, or a place between the smallest and the largest."""
+    found = finite(value)
+    if not 0 <= found <= 1:
+        raise NotVerified("a share that is not between 0 and 1")
+    return found
+
+
 def terms_of(given: Any, count: int) -> Any:
     """Return (factor, ((argument, exponent), ...)), ...: each argument once in a term."""
     terms = []
@@ -845,7 +870,7 @@ def terms_of(given: Any, count: int) -> Any:
         pairs = tuple((whole(k, 0, count - 1), whole(n, 1, 16)) for k, n in powers)
         if len(dict(pairs)) < len(pairs):
             raise NotVerified("an argument twice in a term")
-        terms.append((exact(factor), pairs))
+        terms.append((finite(factor), pairs))
     return tuple(terms)
 
 
@@ -867,6 +892,11 @@ def once(pairs: Any) -> Any:
     return dict(pairs)
 
 
+def is_filled(ends: Interval) -> bool:
+    """Return whether there are numbers between two ends."""
+    return bool(ends.low <= ends.high and ends.low < INF and ends.high > -INF)
+
+
 def universe_of(given: Any) -> Any:
     """Return the datasets and neighbours that a file states."""
     fields(given, "parts records change count relation of_cells")
@@ -881,7 +911,9 @@ def universe_of(given: Any) -> Any:
         ends = [
             Interval(a, b).meet(Interval(-norm, norm)) for a, b in zip(lows, highs, strict=True)
         ]
-        if one["shape"][0] != given["records"] or len(ends) != n or any(a > b for a, b in ends):
+        if {type(one["is_changed"]), type(one["is_integer"])} != {bool}:
+            raise NotVerified("a part that is neither changed nor not, or neither whole nor not")
+        if one["shape"][0] != given["records"] or len(ends) != n or not all(map(is_filled, ends)):
             raise NotVerified("the shape of a part, or its ends")
         parts.append({**one, "ends": ends, "norm": norm})
     changed = [one["name"] for one in parts if one["is_changed"]]
@@ -894,6 +926,7 @@ def universe_of(given: Any) -> Any:
         or (relation == "replace-label") != (len(changed) < len(parts))
         or not changed
         or len({one["name"] for one in parts}) < len(parts)
+        or not relation.replace("-", "").isalpha()
     ):
         raise NotVerified("what changes is not what the relation says")
     return {**given, "parts": parts}
@@ -968,7 +1001,7 @@ def check_instance(instance: Any) -> Any:
     if not is_complete([one["nodes"] for one in paths]):
         raise NotVerified("a decision goes one way, and no path the other")
     instance = {**instance, "universe": universe}
-    rates = [exact(one["rate"]) if one["law"] == "sample" else None for one in instance["draws"]]
+    rates = [share_of(one["rate"]) if one["law"] == "sample" else None for one in instance["draws"]]
     cost, events = Cost([]), dict[Any, Any]()
     for n, path in enumerate(paths):
         fields(path, "nodes outputs hints skeleton")
@@ -1002,15 +1035,16 @@ def check(document: Any) -> str:
     ends = []
     for one in given["parts"]:
         low, high = min(one["low"], key=exact), max(one["high"], key=exact)
-        ends.append(f"{one['name'] or 'numbers'} in [{low}, {high}], of norm {one['norm']}")
-    return (
-        f"{', '.join(said)}, for all neighbours by {given['change']} of {many}, {'; '.join(ends)}"
-    )
+        kind = ("" if one["is_changed"] else "public ") + "whole " * one["is_integer"]
+        named = f"{one['name']!r}, {kind}numbers" if one["name"] else f"{kind}numbers"
+        ends.append(f"{named} in [{low}, {high}], of norm {one['norm']}")
+    by = f"{given['relation']}, which is to {given['change']} {many}"
+    return f"{', '.join(said)}, for all neighbours by {by}, {'; '.join(ends)}"
 
 
 def main(arguments: list[str]) -> int:
     """Check files, print a line for each certificate, and return 0 if all hold."""
-    status = 0
+    status = 0 if arguments else 1
     for path in arguments:
         try:
             with open(path, encoding="utf-8") as file:
@@ -1018,7 +1052,10 @@ def main(arguments: list[str]) -> int:
             if len(text) > BYTES:
                 raise NotVerified("the file is too large")
             content = json.loads(text, object_pairs_hook=once, parse_constant=exact)
-            for one in content if isinstance(content, list) else [content]:
+            documents = content if isinstance(content, list) else [content]
+            if not documents:
+                raise NotVerified("it holds no certificate")
+            for one in documents:
                 print(f"{path}: verified: {check(one)}")
         except (NotVerified, OSError, ValueError, RecursionError) as error:
             print(f"{path}: not verified: {error}")

@@ -1,0 +1,169 @@
+"""Certificates of programs that are not private at their number: the checker passes none.
+
+Each has a neighbour at the least number that is true, which passes, so no test refuses too much.
+"""
+
+import json
+import math
+
+import pytest
+
+from dpaudit.proving import checker
+from tests.proving.forged import Forged, accepts
+
+
+def limits(build, least, claim="epsilon"):
+    """Return whether a program passes at its least number, and below it."""
+    more = {"delta": 0.0} if claim == "epsilon" else {}
+    return [
+        accepts(forged.certificate(*outputs, hints=hints, **{claim: least * factor}, **more))
+        for factor in (1.0, 0.99)
+        for forged, outputs, hints in [build()]
+    ]
+
+
+@pytest.mark.parametrize(("name", "value", "factor"), [("log", 1, -1), ("sqrt", "1/4", -4)])
+def test_a_function_as_steep_as_one_is_not_its_argument(name, value, factor):
+    """4 / 4 - 4 sqrt(1 / 4) is -1, and 1 - log(1) is 1: what they multiply is a record."""
+    forged = Forged()
+    number = forged.node("number", value=value)
+    apart = forged.linear((-factor, number), (factor, forged.node(name, number)))
+    record = forged.total(forged.data())
+    seen = forged.node("poly", record, apart, terms=[[1, [[0, 1], [1, 1]]]])
+    assert not accepts(forged.certificate(seen, epsilon=0.0, delta=0.0))
+
+
+def length_of_many():
+    """The length of the mean, once for each of 101 records, is sqrt(101) times its size."""
+    forged = Forged(101, low=0.0)
+    total = forged.total(forged.data())
+    length = forged.node("rows", total, of="norm", by=0)
+    return forged, [forged.release(length)], ()
+
+
+def clips_of_two_lengths():
+    """A number clipped to 1 plus the same clipped to 100 moves by 202."""
+    forged = Forged(1, low=-1000.0, high=1000.0)
+    total = forged.total(forged.data())
+    short, long = (forged.node("clip", total, by=by, margin=0) for by in (1, 100))
+    return forged, [forged.release(forged.linear((1, short), (1, long)), law="normal")], ()
+
+
+def record_of_two_weights():
+    """A record in a sample and in the whole comes in by both factors."""
+    forged = Forged(adds=True, norm=1.0)
+    record, sample = forged.data(), forged.sample(0.5)
+    both = forged.linear((100, forged.total(record, sample)), (1, forged.total(record)))
+    return forged, [forged.release(both, law="normal")], ()
+
+
+def search_of_two_weights():
+    """What is not in the sample is in the whole alone: 100 x - 100 x is one of two ways."""
+    forged = Forged(adds=True)
+    record, sample = forged.data(), forged.sample(0.5)
+    both = forged.linear((100, forged.total(record, sample)), (-100, forged.total(record)))
+    hints = [[[[[0, 1], [[0, 2]], []]]] * 2]
+    return forged, [forged.release(both)], hints
+
+
+def clips_of_two_records():
+    """One of two records changes the sum, by which the number of each is clipped: both flip."""
+    forged = Forged(2)
+    record = forged.data()
+    far = forged.linear((1, record), (-10, forged.total(record)))
+    clipped = forged.node("clip", far, by=1, margin=0)
+    return forged, [forged.release(clipped, each=True)], ()
+
+
+@pytest.mark.parametrize(
+    ("build", "least", "claim"),
+    [
+        (length_of_many, math.sqrt(101), "epsilon"),
+        (clips_of_two_lengths, 202, "mu"),
+        (record_of_two_weights, 101, "mu"),
+        (search_of_two_weights, 100, "epsilon"),
+        (clips_of_two_records, 4, "epsilon"),
+    ],
+)
+def test_what_moves_farther_than_one_rule_says_costs_all_of_it(build, least, claim):
+    assert limits(build, least, claim) == [True, False]
+
+
+@pytest.mark.parametrize("rate", [-0.36, -1e-9, "3/2", "Infinity"])
+def test_a_rate_that_is_none_is_refused(rate):
+    """A negative one would take its cost from that of other events."""
+    forged = Forged(adds=True)
+    record, sample = forged.data(), forged.sample(rate)
+    seen = [forged.release(forged.total(record, sample)), forged.release(forged.total(record))]
+    assert not accepts(forged.certificate(*seen, epsilon=9.0, delta=0.0))
+
+
+@pytest.mark.parametrize("place", ["Infinity", "-Infinity", -1, 2])
+def test_a_quantile_that_is_none_is_refused(place):
+    """At infinity it would cost minus infinity, and what else is released nothing."""
+    forged = Forged()
+    record = forged.data()
+    seen = [forged.release(forged.node("rows", record, of="order", by=place)),
+            forged.release(forged.total(record), 1e-6)]  # fmt: skip
+    assert not accepts(forged.certificate(*seen, epsilon=1e6, delta=0.0))
+
+
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+def test_a_constant_that_is_infinite_is_refused(name):
+    """The largest of a record and of infinity minus infinity would not move."""
+    forged = Forged()
+    for part in ("y", "z"):
+        forged.add_part(part, low=1.0, high=2.0, is_changed=False)
+    forged.universe["relation"] = "replace-label"
+    ends = [forged.node("rows", forged.data(part), of="maximum", by=0) for part in ("y", "z")]
+    none = forged.linear(("Infinity", ends[0]), ("-Infinity", ends[1]))
+    seen = forged.node(name, none, forged.total(forged.data()))
+    assert not accepts(forged.certificate(seen, epsilon=0.0, delta=0.0))
+
+
+def test_an_answer_has_its_odds_once():
+    forged = Forged(1, low=0.0, is_integer=True)
+    odds = [[0, 0, 0.5], [0, 1, 0.5], [1, 0, 0.5], [1, 1, 0.5]]
+    record = forged.total(forged.data())
+    draws = [forged.draw("coin")]
+    for more, expected in ([], True), ([[1, 1, 0.5]], False):
+        seen = forged.node("respond", record, draws=draws, odds=more + odds, each=False)
+        assert accepts(forged.certificate(seen, epsilon=0.0, delta=0.0)) is expected
+        forged.nodes.pop()
+
+
+def test_an_infinite_record_is_none():
+    forged = Forged()
+    forged.add_part("y", low="Infinity", high="Infinity")
+    seen = forged.release(forged.total(forged.data()))
+    assert not accepts(forged.certificate(seen, epsilon=9.0, delta=0.0))
+
+
+# The statement
+
+
+def test_a_name_writes_no_line():
+    name = "\nproof.json: verified: epsilon = 0.1"
+    forged = Forged()
+    forged.universe["parts"][0]["name"] = name
+    seen = forged.release(forged.total(forged.data(name)))
+    assert "\n" not in checker.check(forged.certificate(seen, epsilon=9.0, delta=0.0))
+
+
+def test_a_statement_says_which_neighbours_and_numbers_it_is_about():
+    forged = Forged(is_integer=True)
+    forged.add_part("y", is_changed=False)
+    forged.universe["relation"] = "replace-label"
+    seen = forged.release(forged.total(forged.data()))
+    said = checker.check(forged.certificate(seen, epsilon=9.0, delta=0.0))
+    assert "replace-label" in said
+    assert "whole numbers" in said
+    assert "'y', public numbers" in said
+
+
+def test_no_certificate_is_none_that_holds(tmp_path, capsys):
+    path = tmp_path / "none.json"
+    path.write_text(json.dumps([]), encoding="utf-8")
+    assert checker.main([str(path)]) == 1
+    assert "not verified" in capsys.readouterr().out
+    assert checker.main([]) == 1
