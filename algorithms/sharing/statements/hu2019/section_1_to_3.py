@@ -238,10 +238,7 @@ ROWS = (
         statement="x_m minimises the augmented Lagrangian over X_m with the others' old models, "
         "all parties in parallel; then z, and y^{t+1} = y^t + rho (sum_m D_m x_m^{t+1} - z^{t+1}).",
         standing="definition",
-        evidence=Convention(
-            "The algorithm. (6) weighs the regulariser against a prediction near "
-            "z^t, as the text says of it."
-        ),
+        evidence=Convention("The algorithm."),
     ),
     LedgerRow(
         name="hu2019-subtraction",
@@ -258,6 +255,17 @@ ROWS = (
         standing="gloss",
         evidence=proof("method:numbers_on_the_way"),
         note="2 N numbers for a party instead of (M + 1) N: (M - 1) N less.",
+    ),
+    LedgerRow(
+        name="hu2019-both-aims",
+        place="section 3, after Algorithm 1",
+        statement="(6) minimises the regulariser and brings the global prediction close to z^t at "
+        "the same time; (7) minimises the loss and brings z close to the sum of all local "
+        "predictions.",
+        standing="gloss",
+        evidence=Convention("It reads the terms of (6) and (7), whose sums are what is minimised."),
+        note="With the terms of y both are squares: in (6) the prediction is drawn to z^t - "
+        "y^t/rho, and in (7) z to the sum plus y^t/rho.",
     ),
     LedgerRow(
         name="hu2019-quadratic-program",

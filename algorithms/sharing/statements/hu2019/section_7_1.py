@@ -164,7 +164,13 @@ ROWS = (
         "steps.",
         standing="proof step",
         evidence=proof("lemmas:steps_of_the_subproblems"),
-        note="grad g_m stands for a subgradient where g_m is not smooth, as the text says.",
+    ),
+    LedgerRow(
+        name="hu2019-subgradient",
+        place="section 7.1, proof of Lemma 4, after eq. (18)",
+        statement="grad g_m stands for a subgradient where g_m is convex and not smooth.",
+        standing="definition",
+        evidence=Convention("It is a notation, which the steps above allow for."),
     ),
     LedgerRow(
         name="hu2019-equation18",
