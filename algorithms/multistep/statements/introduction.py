@@ -23,7 +23,7 @@ _FRONT = (
     ),
     LedgerRow(
         name="huang2020-higher-utility",
-        place="abstract; section 1, second contribution; sections 3.1 and 7",
+        place="abstract; section 1, first and second contribution; sections 3.1 and 7",
         statement="Multiple approximate updates of a node in each iteration give higher utility.",
         standing="gloss",
         evidence=Consequence("huang2020-inner-steps", "Section 4.2 says the same.", "restates"),

@@ -184,9 +184,10 @@ _EXPERIMENTS = (
     LedgerRow(
         name="huang2020-baselines",
         place="section 5.3",
-        statement="Four baselines; five are listed, of which four are private.",
+        statement="The approach is compared with four baselines.",
         standing="definition",
         evidence=Convention("It is a choice."),
+        note="Five are listed, of which four are private.",
     ),
     LedgerRow(
         name="huang2020-settings",
