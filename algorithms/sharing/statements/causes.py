@@ -24,7 +24,7 @@ INVERSE = Cause(
 SPECTRAL = Cause(
     name="spectral norm of the design",
     text="The proof of Lemma 1 takes ||D v|| and ||D'v|| for at most ||v||. Rows of norm 1 allow "
-    "||D|| = sqrt(N). Lemma 1 is false by that alone.",
+    "||D|| = sqrt(N). Lemma 1 is false by that alone, where D'D = d_m I.",
     nature="fault",
     privacy=True,
 )

@@ -34,7 +34,7 @@ REFUTED = {
     algorithm.limit_of_admm,
     composition.fewer_than_twenty,
     lemma1.bracket_bound,
-    lemma1.movement_by_others,
+    lemma1.movement_of_orthogonal_designs,
     lemma1.others_bound,
     lemma1.norm_of_the_inverse,
     lemma1.phi1_bound,
@@ -84,20 +84,25 @@ def test_hypotheses_see_what_breaks_them():
     assert "columns that differ" in [each.instance for each in swapped.hypotheses if not each.holds]
 
 
-def test_the_message_of_another_party_alone_breaks_lemma_1():
-    """Against the same movement in doubles; it stays below C with what that party sends."""
+def test_the_norm_of_the_design_alone_breaks_lemma_1():
+    """Against the same movement in doubles; a C with that norm in it is not exceeded."""
     block, changed = (np.array(each, dtype=float) for each in lemma1.orthogonal_records())
-    here, there = (np.vstack([block] * 49 + [last]) for last in (block, changed))
-    pull, penalty, parties = -2 * here[:, 0], 2.0, 2
+    here, there = (np.vstack([block] * 7 + [last]) for last in (block, changed))
+    assert np.array_equal(there.T @ there, 16 * np.eye(16))
+    pull, penalty = -3 * here[:, 0] / 4, 2.0
     models = [-np.linalg.lstsq(each, pull / penalty, rcond=None)[0] for each in (here, there)]
     movement = np.linalg.norm(here @ models[0] - there @ models[1])
-    *_, last = lemma1.movement_by_others()
-    assert not last.holds
+    *_, last = lemma1.movement_of_orthogonal_designs()
     assert np.isclose(movement**2, float(last.left))
-    assert np.isclose((3 / 9 / penalty * (1 + parties * penalty)) ** 2, float(last.right))
-    assert max(map(np.linalg.norm, models)) <= 1 + 1e-12
-    assert np.linalg.norm(np.linalg.inv(there.T @ there), 2) <= 1 / 9**2
-    assert movement <= 3 / 9 / penalty * np.linalg.norm(pull)
+    assert np.isclose((3 / 16 / penalty * (1 + penalty)) ** 2, float(last.right))
+    assert last.right < last.left < np.linalg.norm(here, 2) ** 2 * last.right
+
+
+def test_only_the_step_by_the_mean_value_theorem_fails_there():
+    false = [each.instance for each in lemma1.movement_of_orthogonal_designs() if not each.holds]
+    assert len(false) == 2
+    assert false[0].startswith("||D''v||^2")
+    assert false[1].startswith("||D x - D' x'||^2")
 
 
 def test_models_are_minimisers():

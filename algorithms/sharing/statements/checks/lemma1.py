@@ -217,6 +217,7 @@ def bracket_bound() -> tuple[Finding, ...]:
     """Return the bound on the bracket that is to follow from the mean value theorem, squared.
 
     ``y = (3/5, 4/5)`` and ``z = 0``, so that ``v = y`` and ``||y|| = 1``; ``lambda = 1/100``.
+    And what comes of it: Lemma 1 is false by this step alone.
     """
     records = few_records()
     update = Update(
@@ -232,6 +233,7 @@ def bracket_bound() -> tuple[Finding, ...]:
             right=(update.weight + 1) ** 2,
             instance="||lambda R'(x') + D''y||^2, two records, lambda = 1/100",
         ),
+        *movement_of_orthogonal_designs(),
     )
 
 
@@ -290,10 +292,7 @@ def norm_of_the_inverse() -> tuple[Finding, ...]:
 
 
 def others_bound() -> tuple[Finding, ...]:
-    """Return ``||D_k x~_k||^2 <= ||x~_k||^2`` for another party with one column of ones.
-
-    And what comes of it: Lemma 1 is false by this step alone.
-    """
+    """Return ``||D_k x~_k||^2 <= ||x~_k||^2`` for another party with one column of ones."""
     design, model = column(1, 1), column(1)
     return (
         Finding(
@@ -302,61 +301,80 @@ def others_bound() -> tuple[Finding, ...]:
             right=square(model),
             instance="||D_k x~_k||^2, two records, D_k = (1, 1)', x~_k = 1",
         ),
-        *movement_by_others(),
     )
 
 
-def movement_by_others() -> tuple[Finding, ...]:
-    """Return the movement against C where ``||(D'D)^-1||`` is below ``1/d_m^2`` on both designs.
+def movement_of_orthogonal_designs() -> tuple[Finding, ...]:
+    """Return the movement against C where ``D'D = d_m I`` on both designs, as the proof takes it.
 
-    There every use of ``1/d_m`` is right: ``||D (D'D)^-1||`` is below it too. D has 50 copies of
-    the block of `orthogonal_records`, N = 800 and d_m = 9; of D' one copy is the changed block. So
-    ``D'D = (N/d_m) I``, and the same of D'. Let ``R = 0``, ``rho = 2``, ``M = 2``, ``y = z = 0``,
-    and let the other party have the column of signs ``3 D_1`` and send it times ``x~ = -1/3``:
-    ``v = -rho D_1``. The minimum is ``x = (1, 0, ..., 0)`` under D, with the message ``D_1``; under
-    D' the message is the projection of ``D_1`` on the columns of D', and x' its coordinates. All
-    norms are at most ``b_1 = 1``, and ``C = (1 + 2 rho) / (3 rho)``. Both parties meet ``gamma_m >=
-    2 sigma_max``, as all eigenvalues of a party are equal.
+    All steps of the proof are right there, also ``||(D'D)^-1|| = 1/d_m``, but for the one by the
+    mean value theorem, which takes ``||D''v||`` for at most ``||v||``.
+
+    D has 8 copies of the block of `orthogonal_records`, N = 256 and d_m = 16; of D' one copy is the
+    changed block. Let ``M = 1``, ``R = 0``, ``rho = 2``, ``y = -D_1/4`` and ``z = D_1/4``, which
+    have the norm ``b_1 = 1``: ``v = -(1 + rho) D_1/4``. The minimum is ``x = (s, 0, ..., 0)`` under
+    D, with the message ``s D_1``, ``s = (1 + 1/rho)/4``; under D' the message is the projection of
+    ``s D_1`` on the columns of D', and x' its coordinates. Only column 1 changes, so that ``Phi_1 =
+    D_1 (D''v - D'v)_1 / (d_m rho)`` and ``Phi_2 = (D_1' - D_1)(D''v)_1 / (d_m rho)``. As all
+    eigenvalues are equal, ``gamma_m >= 2 sigma_max``.
     """
     block, changed = orthogonal_records()
-    copies, size, parties, penalty = 50, len(block[0]), 2, Fraction(2)
-    samples = copies * len(block)
-    share = Fraction(samples, size)  # D'D is this times the identity
+    copies, size, rho = 8, len(block[0]), Fraction(2)
     gram, cross = (product(transposed(each), block) for each in (block, changed))
-    coordinates = transposed(scaled(1 / share, added(scaled(copies - 1, gram), cross)))[:1]  # x'
-    message, model = copies * gram[0][0], Fraction(-1, 3)  # ||D_1||^2, x~
-    claimed = Fraction(3, size) / penalty * (1 + parties * penalty)
+    pulled = scaled(-(1 + rho) / 4, added(scaled(copies - 1, gram), cross))
+    bracket = transposed(pulled)[:1]  # D''v
+    state = 1 + rho  # ||y|| + rho ||z|| = ||v||
+    reach = state / rho / 4  # s
+    coordinates = scaled(-1 / (size * rho), bracket)  # x'
+    moved = bracket[0][0] + state / 4 * size  # (D''v - D'v)_1
+    share = 1 / (size * rho)
     return (
         *neighbouring_designs(block, changed),
-        *(_equal_eigenvalues(each, Fraction(len(block), size)) for each in (block, changed)),
-        Finding(left=1 / share, relation="<=", right=Fraction(1, size**2), instance="||(D'D)^-1||"),
-        Finding(left=square(coordinates), relation="<=", right=1, instance="||x'||^2"),
+        *(_equal_eigenvalues(each, Fraction(size, copies)) for each in (block, changed)),
         Finding(
-            left=(3 * model) ** 2 * message,
+            left=max(reach**2, square(coordinates)),
             relation="<=",
-            right=model**2,
-            instance=f"||D_k x~_k||^2 and ||x~_k||^2, N = {samples}",
+            right=1,
+            instance="||x||^2 and ||x'||^2",
         ),
         Finding(
-            left=message - share * square(coordinates),
+            left=share**2 * bracket[0][0] ** 2,
             relation="<=",
-            right=claimed**2,
-            instance=f"||D x - D' x'||^2 and C^2, N = {samples}, d_m = 9, M = 2, rho = 2, where "
-            "||(D'D)^-1|| < 1/d_m^2",
+            right=(2 * share) ** 2 * square(bracket),
+            instance="||Phi_2||^2 and its bound, D'D = 16 I",
+        ),
+        Finding(
+            left=share**2 * size * moved**2,
+            relation="<=",
+            right=(share * state) ** 2,
+            instance="||Phi_1||^2 and its bound, D'D = 16 I",
+        ),
+        Finding(
+            left=square(bracket),
+            relation="<=",
+            right=state**2,
+            instance="||D''v||^2 and ||v||^2, D'D = 16 I",
+        ),
+        Finding(
+            left=size * (reach**2 - square(coordinates)),
+            relation="<=",
+            right=(3 * share * state) ** 2,
+            instance="||D x - D' x'||^2 and C^2, N = 256, D'D = 16 I, M = 1, rho = 2",
         ),
     )
 
 
 def orthogonal_records() -> tuple[Matrix, Matrix]:
-    """Return 16 records in nine orthogonal columns of entries +-1/3, and a neighbour of them.
+    """Return 32 records in 16 orthogonal columns of entries +-1/4, and a neighbour of them.
 
-    They are columns 7 to 15 of the signs ``(-1)^(bits of i and j)``, ``i, j = 0, ..., 15``. Of
-    column 7 the neighbour has the other sign in rows 0 and 8, in which it has the same sign, and
-    every other column different ones: they stay orthogonal.
+    They are columns 0 and 8 to 22 of the signs ``(-1)^(bits of i and j)``, ``i, j = 0, ..., 31``.
+    Of column 0 the neighbour has the other sign in rows 0, 8, 16 and 24, over which every other
+    column adds up to 0: they stay orthogonal.
     """
-    signs = [[(-1) ** (i & j).bit_count() for j in range(7, 16)] for i in range(16)]
-    here = scaled(Fraction(1, 3), matrix(signs))
-    there = tuple((-row[0], *row[1:]) if i in (0, 8) else row for i, row in enumerate(here))
+    columns = (0, *range(8, 23))
+    signs = [[(-1) ** (i & j).bit_count() for j in columns] for i in range(32)]
+    here = scaled(Fraction(1, 4), matrix(signs))
+    there = tuple((-row[0], *row[1:]) if i % 8 == 0 else row for i, row in enumerate(here))
     return here, there
 
 

@@ -188,7 +188,8 @@ ROWS = (
         defence="For designs with D_m'D_m = d_m I the proof's step is right.",
         answer="With rows of length 1 the trace of D_m'D_m is N, and its least eigenvalue may be "
         "near 0. Assumption 1.2(b) bounds the condition number by about rho/2, and inside it the "
-        "bound is exceeded.",
+        "bound is exceeded. Where D_m'D_m is d_m I it is exceeded too, by another step: see "
+        "hu2019-lemma1-mean-value.",
     ),
     LedgerRow(
         name="hu2019-theorem1",

@@ -91,7 +91,8 @@ ROWS = (
         "features are often nearly uncorrelated.",
         answer="Unit rows give trace(D'D) = N, so that D'D = d_m I needs N = d_m^2 records; the "
         "lemma asks for unit rows only. Instances that meet every hypothesis exceed C several "
-        "times, and by more the more features there are.",
+        "times, and by more the more features there are. Where D'D = d_m I it is exceeded too, by "
+        "another step: see hu2020-mean-value.",
         note="It falls for one party and for several, from 8 features on.",
     ),
     LedgerRow(

@@ -76,11 +76,14 @@ ROWS = (
         "rho ||sum_{k != m} D_k x~_k - z||].",
         standing="proof step",
         evidence=CounterexampleEvidence(f"{_CHECKS}.lemma1:bracket_bound"),
+        privacy=True,
         cause=causes.SPECTRAL.name,
         repair="sqrt(N) ||y|| for ||y||, and likewise for the last norm",
         repair_check=f"{_CHECKS}.lemma1:rows_of_norm_one",
         defence="Of a single record, or where columns are short, ||D'y|| <= ||y||.",
-        answer="||D'|| may be sqrt(N): two records at a small angle show it. R'(x) is also taken "
+        answer="||D'|| may be sqrt(N): two records at a small angle show it. By this step alone "
+        "Lemma 1 is false: 256 records in 16 columns with D'D = d_m I on both designs, for which "
+        "every other step is right, exceed C. R'(x) is also taken "
         "for D'R''(x*), which has another shape.",
     ),
     LedgerRow(
@@ -115,14 +118,11 @@ ROWS = (
         statement="||sum_{k != m} D_k x~_k - z|| <= ||z|| + sum_{k != m} ||x~_k||.",
         standing="proof step",
         evidence=CounterexampleEvidence(f"{_CHECKS}.lemma1:others_bound"),
-        privacy=True,
         cause=causes.SPECTRAL.name,
         repair="sqrt(N) ||x~_k|| for ||x~_k||",
         repair_check=f"{_CHECKS}.lemma1:rows_of_norm_one",
         defence="Of a single record ||D_k x|| <= ||x||.",
-        answer="Two equal records have ||D_k x|| = sqrt(2) ||x||. By this step alone Lemma 1 is "
-        "false: it is on 800 records with nine orthogonal columns, for which each use of 1/d_m is "
-        "right.",
+        answer="Two equal records have ||D_k x|| = sqrt(2) ||x||.",
     ),
     LedgerRow(
         name="hu2020-last-bound",

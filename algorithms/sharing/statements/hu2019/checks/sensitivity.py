@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpaudit.algorithms.sharing.statements.checks.lemma1 import (
-    movement_by_others,
-    neighbouring_designs,
-    orthogonal_records,
-)
+from dpaudit.algorithms.sharing.statements.checks.lemma1 import movement_of_orthogonal_designs
 from dpaudit.algorithms.sharing.statements.hu2019.checks.exact_runs import (
     fractions,
     inner,
@@ -94,23 +90,11 @@ def second_part() -> tuple[Finding, ...]:
 
 
 def projected_dual() -> tuple[Finding, ...]:
-    """Return the squares of ``||D_m''y||`` and ``||y||``, R' and what the others send being 0.
+    """Return ``||D_m''v||`` and ``||v||`` where all else in the proof is right, and what follows.
 
-    D_m' is the first of `orthogonal_records`, D_m the second, and y its first column's signs over
-    4: the product is 16/12 in the first entry, and 0 in the others.
+    Assumption 1.2 (b) holds, as ``D_m'D_m = d_m I`` on both designs and rho is 2.
     """
-    there, here = orthogonal_records()
-    y = tuple(3 * row[0] / 4 for row in there)
-    projected = tuple(inner(column, y) for column in zip(*there, strict=True))
-    return (
-        *neighbouring_designs(here, there),
-        Finding(
-            left=square(projected),
-            relation="<=",
-            right=square(y),
-            instance="||D_m''y||^2 and ||y||^2, N = 16, d_m = 9",
-        ),
-    )
+    return movement_of_orthogonal_designs()
 
 
 def first_part() -> tuple[Finding, ...]:
@@ -135,21 +119,15 @@ def first_part() -> tuple[Finding, ...]:
     )
 
 
-def message_of_others() -> tuple[Finding, ...]:
-    """Return ``||D_k x_k||`` and ``||x_k||`` for a column of four ones and the model 1.
-
-    And what comes of it: Lemma 1 is false by this step alone, within Assumptions 1 and 2.
-    """
+def message_of_others() -> Finding:
+    """Return ``||D_k x_k||`` and ``||x_k||`` for a column of four ones and the model 1."""
     model = Fraction(1)
     sent = tuple(entry * model for entry in FOUR_ONES)
-    return (
-        Finding(
-            left=square(sent),
-            relation="<=",
-            right=model**2,
-            instance="||D_k x_k||^2 and ||x_k||^2, N = 4, d_k = 1",
-        ),
-        *movement_by_others(),
+    return Finding(
+        left=square(sent),
+        relation="<=",
+        right=model**2,
+        instance="||D_k x_k||^2 and ||x_k||^2, N = 4, d_k = 1",
     )
 
 
