@@ -110,6 +110,15 @@ UNIT = Cause(
     ),
     nature="reading",
 )
+DEGREES = Cause(
+    name="neighbours of small nodes",
+    text=(
+        "A node's loss by (26) has V_i B_i below it. Uneven sizes raise the largest loss where all "
+        "nodes have as many neighbours; else small nodes may be those with many."
+    ),
+    nature="reading",
+    privacy=True,
+)
 STRICT = Cause(
     name="a strict inequality at zero",
     text="-ln(1 - x) < 1.4 x is asserted on [0, 1/2], and both sides are 0 at x = 0.",
@@ -156,6 +165,7 @@ CAUSES = (
     MIRROR,
     FORM,
     UNIT,
+    DEGREES,
     STRICT,
     VECTOR,
     TILDE,

@@ -309,10 +309,15 @@ ROWS = (
         ),
         standing="gloss",
         privacy=True,
-        evidence=proof("remarks:uneven_records"),
-        note=(
-            "Proved of the bound, where all nodes have as many neighbours. With other degrees it "
-            "can be lower: in a star whose centre has fewer records, for one."
+        evidence=counterexample("remarks:uneven_star"),
+        cause=causes.DEGREES.name,
+        repair="the bound of (26) is, where all nodes have as many neighbours",
+        repair_check=repaired("remarks:uneven_records"),
+        defence="It compares Figure 4 with Figure 3, other things being equal.",
+        answer=(
+            "Then it is true. As a conclusion from Theorem 4.1 it needs equal degrees: in a star "
+            "whose centre has fewer records than the leaves the bound is lower than with even "
+            "sizes."
         ),
     ),
 )
