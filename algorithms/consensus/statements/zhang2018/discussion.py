@@ -168,7 +168,8 @@ ROWS = (
         place="section 6.2",
         statement=(
             "An attacker who knows all other records of a node, all its and its neighbours' "
-            "models, theta and the penalties can infer the unknown data point (x, y)."
+            "models, theta and the penalties can infer the unknown data point (x, y) with high "
+            "confidence, from the optimality conditions of all iterations."
         ),
         standing="gloss",
         evidence=counterexample("densities:mirrored_record"),

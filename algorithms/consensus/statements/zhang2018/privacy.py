@@ -251,7 +251,7 @@ ROWS = (
         place="section 5.2, Figure 2",
         statement=(
             "With suitable q_1 and q_2 penalty perturbation outperforms dual variable perturbation "
-            "in both accuracy and privacy."
+            "significantly, in both accuracy and privacy."
         ),
         standing="figure",
         evidence=ReproductionEvidence("zhang2018-figure2", "both at once"),

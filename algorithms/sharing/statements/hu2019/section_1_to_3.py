@@ -116,6 +116,14 @@ ROWS = (
         ),
     ),
     LedgerRow(
+        name="hu2019-source-of-risk",
+        place="section 1.1",
+        statement="In learning, unlike in static queries, the risk comes from the values that are "
+        "shared in the optimisation.",
+        standing="gloss",
+        evidence=Convention("It says what an adversary sees: the messages of all iterations."),
+    ),
+    LedgerRow(
         name="hu2019-all-at-once",
         place="section 1.1",
         statement="The design achieves minimum message passing, fast convergence and a bounded "

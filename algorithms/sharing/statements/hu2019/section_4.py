@@ -9,6 +9,7 @@ from dpaudit.extension.ledger import (
     Convention,
     LedgerRow,
     OpenQuestion,
+    ProofEvidence,
 )
 
 _SHARED = "dpaudit.algorithms.sharing.statements.checks"  # of both papers' text
@@ -224,6 +225,16 @@ ROWS = (
         repair="P of sets of outputs, with the repair of Theorem 1",
     ),
     LedgerRow(
+        name="hu2019-composition",
+        place="section 4, before Corollary 1",
+        statement="By the composition theory of Dwork & Roth T such iterations have the guarantee "
+        "of Corollary 1.",
+        standing="proof step",
+        privacy=True,
+        evidence=ProofEvidence(f"{_SHARED}.composition:composition"),
+        note="Of the implication alone.",
+    ),
+    LedgerRow(
         name="hu2019-corollary1",
         place="section 4, Corollary 1, eq. (11)",
         statement="Within T epochs (10) is (epsilon', T delta + delta')-differentially private, "
@@ -242,8 +253,8 @@ ROWS = (
     LedgerRow(
         name="hu2019-guarantee-drops",
         place="section 4, after Corollary 1",
-        statement="The guarantee drops if T grows, as the number of exposed results grows linearly "
-        "in T.",
+        statement="The guarantee may drop dramatically if T grows to a large value, as the number "
+        "of exposed results grows linearly in T.",
         standing="gloss",
         privacy=True,
         evidence=proof("privacy:more_rounds_cost_more"),

@@ -159,8 +159,8 @@ ROWS = (
     LedgerRow(
         name="hu2020-drops",
         place="section 4",
-        statement="The guarantee may weaken much as T grows, since the number of exposed results "
-        "grows linearly in T.",
+        statement="The guarantee may drop dramatically if T grows to a large value, since the "
+        "number of exposed results grows linearly in T.",
         standing="gloss",
         evidence=ProofEvidence(f"{_CHECKS}.composition:growth"),
         privacy=True,

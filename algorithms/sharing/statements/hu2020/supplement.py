@@ -36,7 +36,7 @@ ROWS = (
     ),
     LedgerRow(
         name="hu2020-equation11",
-        place="section 7.1, eq. (11)",
+        place="section 7.1, second display, Phi_1, Phi_2, eq. (11)",
         statement="D x - D' x' = Phi_1 + Phi_2.",
         standing="proof step",
         evidence=ProofEvidence(f"{_CHECKS}.lemma1:decomposition"),
