@@ -54,6 +54,8 @@ class NotVerified(Exception):
 
 def rounded(x: Any, up: bool) -> Any:
     """Return a number of 220 binary digits on the asked side of a long one."""
+    if isinstance(x, float) and x != x:
+        raise NotVerified("infinity less infinity")
     if isinstance(x, float) or x.numerator.bit_length() + x.denominator.bit_length() < 700:
         return x
     unit = F(2) ** (x.numerator.bit_length() - x.denominator.bit_length() - 220)
@@ -334,7 +336,8 @@ class Reading:
         far: Any = INF
         if not any(one.bad for one in args):
             alone = [one for one, slope in zip(args, slopes, strict=True) if slope != STILL]
-            if (op in STEPS and a.whole) or (op in CHOICES and len(alone) == 1):
+            one_of = op in CHOICES and len(alone) == 1 and ANY not in slopes
+            if (op in STEPS and a.whole) or one_of:
                 return alone[0]
         known = all(one.whole for one in args) and op in ("maximum", "minimum", "within")
         known = known or op in STEPS or op in ("less", "equal", "bin")
@@ -778,7 +781,7 @@ class Cost:
         for sample, group in groups.items():
             spent = total(cost for law, cost in group if law != "normal")
             if all(law != "normal" for law, _ in group):
-                inner = 1 + rates[sample] * (series("exp", spent, True) - 1)
+                inner = 1 + times(rates[sample], series("exp", spent, True) - 1)
                 plain.append(("sample", series("log", inner, True)))
             elif len(group) == count == 1:
                 samples.append((rates[sample], group[0][1]))
@@ -827,7 +830,7 @@ def sampled(order: F, rate: F, square: F) -> Any:
         return INF
     for k in range(n + 1):
         odds = math.comb(n, k) * (1 - rate) ** (n - k) * rate**k
-        terms.append(odds * series("exp", k * (k - 1) * square / 2, True))
+        terms.append(times(odds, series("exp", k * (k - 1) * square / 2, True)))
     return series("log", total(terms), True) / (order - 1)
 
 

@@ -121,6 +121,34 @@ def test_a_constant_that_is_infinite_is_refused(name):
     assert not accepts(forged.certificate(seen, epsilon=0.0, delta=0.0))
 
 
+@pytest.mark.parametrize(("rate", "order"), [(1, 2000), (1, 100), (0, 100)])
+def test_no_odds_of_an_infinite_cost_are_no_number(rate, order):
+    """At rate 1, all but the last term of a divergence has odds 0, and some would be infinite."""
+    forged = Forged(adds=True)
+    record, sample = forged.data(), forged.sample(rate)
+    seen = [forged.release(forged.total(record, sample), "1/4", "normal"),
+            forged.release(forged.total(record), 1 / 20, "normal")]  # fmt: skip
+    claim = {"epsilon": 9.0, "delta": 1e-6, "order": order}
+    assert not accepts(forged.certificate(*seen, **claim))
+
+
+def test_a_sample_of_none_hides_no_other_event():
+    forged = Forged(adds=True)
+    record, sample = forged.data(), forged.sample(0)
+    seen = [forged.release(forged.total(record, sample), "1/30000"),
+            forged.release(forged.total(record), "1/3")]  # fmt: skip
+    for claim, expected in ((3.0, True), (2.9, False)):
+        assert accepts(forged.certificate(*seen, epsilon=claim, delta=0.0)) is expected
+
+
+@pytest.mark.parametrize(("low", "expected"), [(-1, True), ("-1/2", False)])
+def test_a_number_outside_of_what_the_code_lets_through_is_none(low, expected):
+    forged = Forged(1)
+    inside = forged.node("within", forged.total(forged.data()), low=low, high=1, whole=False)
+    seen = forged.release(inside, 2)
+    assert accepts(forged.certificate(seen, epsilon=1.0, delta=0.0)) is expected
+
+
 def test_an_answer_has_its_odds_once():
     forged = Forged(1, low=0.0, is_integer=True)
     odds = [[0, 0, 0.5], [0, 1, 0.5], [1, 0, 0.5], [1, 1, 0.5]]
