@@ -48,7 +48,10 @@ def prepare(settings: Settings, parameters: Lemma1Parameters) -> SearchCase:
     return update_case(CLAIM, settings, parameters, convex=True)
 
 
-_SCOPE = "It would stand if D_m'D_m were d_m times the identity, as the proof takes it."
+_SCOPE = (
+    "It would stand with (1/rho + 1 + (M - 1) sqrt(N)) b_1 for the bound, where R_m is convex and "
+    "least at 0, as here."
+)
 
 CLAIM = Claim(
     name="hu2019-lemma1",

@@ -127,8 +127,8 @@ SEPARATED = {
 }
 
 _SCOPE = (
-    "It would stand if D_m'D_m were d_m times the identity, as the proof takes it: then unit rows "
-    "would say what they do not."
+    "It would stand with (1/rho + 1 + (M - 1) sqrt(N)) b_1 for the bound, where R_m is convex and "
+    "least at 0, as here."
 )
 
 CLAIM = Claim(
