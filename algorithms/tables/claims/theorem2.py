@@ -179,8 +179,8 @@ CLAIM = Claim(
     },
     prepare=prepare,
     parameters=FeatureParameters,
-    scope="It would stand if the server were trusted, or nobody saw what clients send it in every "
-    "round.",
+    scope="In this run, of two steps, it would stand if nobody saw more than the models of one "
+    "client; in longer ones, and of joined tables, these break it as well.",
     published={
         "model": Variant(
             settings={"parameters": {"view": "model"}},

@@ -83,6 +83,6 @@ CLAIM = Claim(
     assumptions=SEPARATED,
     prepare=prepare,
     parameters=Theorem1Parameters,
-    scope="It would stand if d_m were N or more, where messages fill the whole space and nothing "
-    "is separated this way.",
+    scope="Where d_m is N nothing is separated this way: there it would stand for a C that bounds "
+    "the sensitivity.",
 )

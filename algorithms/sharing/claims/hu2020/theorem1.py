@@ -88,7 +88,7 @@ CLAIM = Claim(
         "noise on the model": Variant(
             settings={"parameters": {"variant": "parameter"}},
             scope="Of noise on the model, which is what Algorithm 1 draws (7): it would stand if "
-            "the message had N entries of noise, or d_m were N.",
+            "the message had N independent entries of noise, and C bounded the sensitivity.",
             printed=True,
         ),
         "corrected sensitivity": Variant(
