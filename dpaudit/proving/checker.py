@@ -475,7 +475,8 @@ class Reading:
         count, poly = self.number(self.others), dict[Any, F]()
         if self.adds:
             key = ("weight", sample)
-            weight = self.new(key, (), SHARE, UNIT, whole=True, samples=frozenset([sample]))
+            known = {"whole": True, "samples": frozenset([sample])}
+            weight = self.new(key, (), SHARE, UNIT if sample is None else SHARE, **known)
             count = self.new(("count", sample), (), self.many, STILL, whole=True)
             own = self.polynomial([own, weight], PRODUCT)
         for keys, factor in other.poly.items() if not other.bad else [((other.key,), ONE)]:

@@ -121,6 +121,31 @@ def test_a_constant_that_is_infinite_is_refused(name):
     assert not accepts(forged.certificate(seen, epsilon=0.0, delta=0.0))
 
 
+@pytest.mark.parametrize("rates", [("1/2", "1/2"), ("1/2", None)])
+def test_a_record_is_in_one_sample_and_not_in_another(rates):
+    """How many records are in one and not in the other tells of it: 1, 0 or -1."""
+    forged, counts = samples_of_one(rates)
+    seen = forged.linear((1, counts[0]), (-1, counts[1]))
+    assert not accepts(forged.certificate(seen, epsilon=0.0, delta=0.0))
+
+
+@pytest.mark.parametrize("rates", [("1/2", "1/2"), ("1/2", None)])
+def test_a_choice_between_counts_of_samples_is_no_shift(rates):
+    forged, counts = samples_of_one(rates)
+    draws = [forged.draw("gumbel") for _ in counts]
+    seen = forged.node("choose", *counts, draws=draws, factor=1, each=False)
+    assert accepts(forged.certificate(seen, epsilon=1.0, delta=0.0))
+    assert not accepts(forged.certificate(seen, epsilon=0.99, delta=0.0))
+
+
+def samples_of_one(rates):
+    """Return how many records are in each sample, or in the whole."""
+    forged = Forged(adds=True)
+    samples = [None if rate is None else forged.sample(rate) for rate in rates]
+    one = forged.node("number", value=1)
+    return forged, [forged.total(one, sample) for sample in samples]
+
+
 @pytest.mark.parametrize(("rate", "order"), [(1, 2000), (1, 100), (0, 100)])
 def test_no_odds_of_an_infinite_cost_are_no_number(rate, order):
     """At rate 1, all but the last term of a divergence has odds 0, and some would be infinite."""
