@@ -29,6 +29,14 @@ SPECTRAL = Cause(
     privacy=True,
 )
 
+SLOPE = Cause(
+    name="slope for its derivative",
+    text="The proof of Lemma 1 counts lambda ||R''|| for lambda R'(x), which is at most lambda "
+    "||R'(0)|| + lambda ||R''|| ||x||. Lemma 1 is false by that alone.",
+    nature="fault",
+    privacy=True,
+)
+
 ONE_NUMBER = Cause(
     name="noise of N entries taken for one number",
     text="The proof of Theorem 1 bounds the privacy loss through |D_m xi| as if it were a number. "

@@ -34,6 +34,7 @@ REFUTED = {
     algorithm.limit_of_admm,
     composition.fewer_than_twenty,
     lemma1.bracket_bound,
+    lemma1.movement_by_the_slope,
     lemma1.movement_of_orthogonal_designs,
     lemma1.others_bound,
     lemma1.norm_of_the_inverse,
@@ -96,6 +97,22 @@ def test_the_norm_of_the_design_alone_breaks_lemma_1():
     assert np.isclose(movement**2, float(last.left))
     assert np.isclose((3 / 16 / penalty * (1 + penalty)) ** 2, float(last.right))
     assert last.right < last.left < np.linalg.norm(here, 2) ** 2 * last.right
+
+
+def test_a_linear_regulariser_alone_breaks_lemma_1():
+    """Against a solver of (6) in doubles; with its slope in C the bound is not exceeded."""
+    block, changed = (np.array(each, dtype=float) for each in lemma1.orthogonal_records())
+    here, there = (np.vstack([block] * 7 + [last]) for last in (block, changed))
+    penalty, slope = 2.0, -32 * np.eye(16)[0]
+    models = [-np.linalg.solve(penalty * each.T @ each, slope) for each in (here, there)]
+    movement = np.linalg.norm(here @ models[0] - there @ models[1])
+    *_, gradient, _, last = lemma1.movement_by_the_slope()
+    assert gradient.holds
+    assert np.allclose(models, np.eye(16)[:1])
+    assert np.isclose(movement**2, float(last.left))
+    claimed = 3 / 16 / penalty * (1 + penalty)
+    assert np.isclose(claimed**2, float(last.right))
+    assert claimed < movement < claimed + 3 / 16 / penalty * np.linalg.norm(slope)
 
 
 def test_only_the_step_by_the_mean_value_theorem_fails_there():

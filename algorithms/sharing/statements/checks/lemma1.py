@@ -364,6 +364,37 @@ def movement_of_orthogonal_designs() -> tuple[Finding, ...]:
     )
 
 
+def movement_by_the_slope() -> tuple[Finding, ...]:
+    """Return ``||lambda R'(x')||`` against ``lambda c_1``, and the movement that comes of it.
+
+    The designs are those of `movement_of_orthogonal_designs`, D'D = d_m I on both, with ``M = 1``,
+    ``rho = 2`` and ``y = z = 0``, so that ``v = 0``, ``Phi_1 = 0``, and every other step of the
+    proof is right. ``lambda R`` is linear, with the slope ``k = -rho d_m`` in the first entry: it
+    is convex, it has the second derivative 0, so that ``c_1 = 0``, and a lower bound where X_m is
+    bounded. The minimum is ``x = x' = (1, 0, ..., 0)`` on both, of norm ``b_1 = 1``. The messages
+    are D_1 and D_1'.
+    """
+    block, changed = orthogonal_records()
+    size, copies, rho = len(block[0]), 8, Fraction(2)
+    slope = -rho * size
+    gradient = slope + rho * size  # k + rho D'D x, its first entry; the others are 0
+    apart = added(block, scaled(-1, changed))
+    return (
+        *neighbouring_designs(block, changed),
+        *(_equal_eigenvalues(each, Fraction(size, copies)) for each in (block, changed)),
+        Finding(left=gradient, relation="=", right=0, instance="the gradient of (6) at x"),
+        Finding(
+            left=slope**2, relation="<=", right=0, instance="||lambda R'(x')||^2 and (lambda c_1)^2"
+        ),
+        Finding(
+            left=square(apart),
+            relation="<=",
+            right=(3 * (1 + rho) / (size * rho)) ** 2,
+            instance="||D x - D' x'||^2 and C^2, N = 256, D'D = 16 I, M = 1, rho = 2, R linear",
+        ),
+    )
+
+
 def orthogonal_records() -> tuple[Matrix, Matrix]:
     """Return 32 records in 16 orthogonal columns of entries +-1/4, and a neighbour of them.
 

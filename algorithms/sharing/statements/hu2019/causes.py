@@ -28,6 +28,7 @@ _OF_BOTH = (
     shared.SUPPORT,
     shared.INVERSE,
     shared.SPECTRAL,
+    shared.SLOPE,
     shared.ONE_NUMBER,
     shared.EXPONENT,
     shared.NO_GAIN,

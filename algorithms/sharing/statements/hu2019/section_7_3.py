@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from dpaudit.algorithms.sharing.statements.hu2019.evidence import counterexample, proof
-from dpaudit.extension.ledger import Convention, LedgerRow, ProofEvidence
+from dpaudit.extension.ledger import (
+    Convention,
+    CounterexampleEvidence,
+    LedgerRow,
+    ProofEvidence,
+)
+
+_SHARED = "dpaudit.algorithms.sharing.statements.checks.lemma1"  # of the same text in hu2020
 
 ROWS = (
     LedgerRow(
@@ -39,7 +46,7 @@ ROWS = (
         statement="The largest movement is at most the largest ||Phi_1|| plus the largest "
         "||Phi_2||.",
         standing="proof step",
-        evidence=ProofEvidence("dpaudit.algorithms.sharing.statements.checks.lemma1:triangle"),
+        evidence=ProofEvidence(f"{_SHARED}:triangle"),
     ),
     LedgerRow(
         name="hu2019-lemma1-phi2",
@@ -54,14 +61,29 @@ ROWS = (
         "make the inverse long.",
     ),
     LedgerRow(
+        name="hu2019-lemma1-slope",
+        place="section 7.3, by the mean value theorem, its first term",
+        statement="lambda R_m'(x_m) is lambda D_m''R_m''(x*) for some x*, of norm at most lambda "
+        "||R_m''||.",
+        standing="proof step",
+        privacy=True,
+        evidence=CounterexampleEvidence(f"{_SHARED}:movement_by_the_slope"),
+        cause="slope for its derivative",
+        repair="lambda ||R_m'(0)|| + lambda c_1 b_1 for lambda ||R_m''||",
+        defence="With R_m'(0) = 0 and models of norm at most 1 it is true.",
+        answer="Assumption 2 has neither, and D_m''R_m''(x*) has another shape. By this step alone "
+        "Lemma 1 is false: for a linear R_m, which has c_1 = 0, the bound is exceeded where "
+        "D_m'D_m = d_m I and y = z = 0.",
+    ),
+    LedgerRow(
         name="hu2019-lemma1-mean-value",
-        place="section 7.3, by the mean value theorem",
+        place="section 7.3, by the mean value theorem, its inequality",
         statement="The bracket is at most lambda ||R_m''|| + ||y^t|| + rho ||sum - z||.",
         standing="proof step",
         privacy=True,
         evidence=counterexample("sensitivity:projected_dual"),
         cause="spectral norm of the design",
-        defence="It is true for designs of spectral norm at most 1.",
+        defence="Given its first term it is true for designs of spectral norm at most 1.",
         answer="Rows of length 1 give a spectral norm of up to sqrt(N). By this step alone Lemma 1 "
         "is false: 256 records in 16 columns with D'D = d_m I on both designs, for which every "
         "other step is right, exceed C.",
@@ -74,7 +96,7 @@ ROWS = (
         standing="proof step",
         evidence=counterexample("sensitivity:first_part"),
         cause="spectral norm of the design",
-        defence="It is true for designs of spectral norm at most 1.",
+        defence="It is true for designs of spectral norm at most 1, and models at most 1 apart.",
         answer="It drops ||D_m||: D_m (D_m'D_m)^-1 has the norm 1/sqrt(sigma_min), which is more "
         "than 1/sigma_min where sigma_min is above 1.",
     ),

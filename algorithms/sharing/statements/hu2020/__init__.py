@@ -17,6 +17,7 @@ PAPER = Paper(
         causes.SUPPORT,
         causes.INVERSE,
         causes.SPECTRAL,
+        causes.SLOPE,
         causes.ONE_NUMBER,
         causes.EXPONENT,
         causes.NO_GAIN,

@@ -70,8 +70,22 @@ ROWS = (
         "meet every hypothesis exceed the bound.",
     ),
     LedgerRow(
+        name="hu2020-slope",
+        place="section 7.1, by the mean value theorem, its first term",
+        statement="lambda R'(x') is lambda D''R''(x*) for some x*, of norm at most lambda ||R''||.",
+        standing="proof step",
+        evidence=CounterexampleEvidence(f"{_CHECKS}.lemma1:movement_by_the_slope"),
+        privacy=True,
+        cause=causes.SLOPE.name,
+        repair="lambda ||R'(0)|| + lambda c_1 b_1 for lambda ||R''||",
+        defence="With R'(0) = 0 and models of norm at most 1 it is true.",
+        answer="Assumption 1 has neither, and D''R''(x*) has another shape. By this step alone "
+        "Lemma 1 is false: for a linear R, which has c_1 = 0, the bound is exceeded where D'D = "
+        "d_m I and y = z = 0.",
+    ),
+    LedgerRow(
         name="hu2020-mean-value",
-        place="section 7.1, by the mean value theorem",
+        place="section 7.1, by the mean value theorem, its inequality",
         statement="2/(d_m rho) times that norm is at most 2/(d_m rho) [lambda ||R''|| + ||y|| + "
         "rho ||sum_{k != m} D_k x~_k - z||].",
         standing="proof step",
@@ -83,8 +97,7 @@ ROWS = (
         defence="Of a single record, or where columns are short, ||D'y|| <= ||y||.",
         answer="||D'|| may be sqrt(N): two records at a small angle show it. By this step alone "
         "Lemma 1 is false: 256 records in 16 columns with D'D = d_m I on both designs, for which "
-        "every other step is right, exceed C. R'(x) is also taken "
-        "for D'R''(x*), which has another shape.",
+        "every other step is right, exceed C.",
     ),
     LedgerRow(
         name="hu2020-phi1",
@@ -96,7 +109,7 @@ ROWS = (
         cause=causes.SPECTRAL.name,
         repair="||D (D'D)^-1|| for ||(D'D)^-1||, and ||R''|| ||x - x'|| for ||R''||",
         repair_check=f"{_CHECKS}.lemma1:repaired_phi1_bound",
-        defence="It holds where singular values of D are at most 1.",
+        defence="It holds where singular values of D are at most 1, and models at most 1 apart.",
         answer="Nine records that meet every hypothesis have D'D with eigenvalues 4 and 5, and "
         "exceed it.",
     ),
