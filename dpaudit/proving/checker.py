@@ -666,13 +666,14 @@ class Reading:
             pairs = zip(boxes, searches, strict=True)
             far.append(total(self.worst(entry, b, one[2], sign, one[0]) for b, one in pairs))
         if far and (not self.adds or len(far) == 2) and entry.moves:
-            entry.move = entry.move.meet(Interval(-far[-1], far[0]))
+            found = Interval(-far[-1], far[0])
+            entry.move = entry.move.meet(found.join(STILL) if entry.samples - {None} else found)
         return entry
 
     def at(self, box: Any, side: int, samples: Any) -> Any:
         """Return the function that gives ends and slopes of entries on one side in a box.
 
-        Of several samples, the record that is added may be in some and not in others.
+        The record that is added is in one sample, but of several it may be in some alone.
         """
         done: dict[int, Any] = {}
 

@@ -138,6 +138,17 @@ def test_a_choice_between_counts_of_samples_is_no_shift(rates):
     assert not accepts(forged.certificate(seen, epsilon=0.99, delta=0.0))
 
 
+def test_a_search_of_one_sample_leaves_the_record_out_too():
+    """A count of a sample moves by 0 or 1, not by 1: less that of all, it is not still."""
+    forged, (some, whole) = samples_of_one(("1/2", None))
+    noisy = forged.release(some)
+    apart = forged.linear((1, some), (-1, whole))
+    for seen, expected in ((whole, False), (apart, False), (noisy, True)):
+        hints = [[[[[0, 1], [], []]]] * 2]
+        found = forged.certificate(noisy, seen, hints=hints, epsilon=1.0, delta=0.0)
+        assert accepts(found) is expected
+
+
 def samples_of_one(rates):
     """Return how many records are in each sample, or in the whole."""
     forged = Forged(adds=True)
