@@ -262,7 +262,8 @@ ROWS = (
         statement="This trick reduces communication overhead.",
         standing="gloss",
         evidence=proof("method:numbers_on_the_way"),
-        note="2 N numbers for a party instead of (M + 1) N: (M - 1) N less.",
+        note="2 N numbers for a party instead of (M + 1) N: (M - 1) N less. A vector of its own "
+        "for each party would be as long, but the central node would have to make M of them.",
     ),
     LedgerRow(
         name="hu2019-both-aims",
