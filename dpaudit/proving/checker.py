@@ -38,6 +38,7 @@ from typing import Any, NamedTuple
 
 INF, ZERO, ONE, DIGITS = math.inf, F(0), F(1), 60
 BYTES, NODES, WORK = 16 * 2**20, 200_000, 400_000  # of a file, and of what is done about it
+BITS = 50_000  # of a numerator and a denominator together
 TERMS, VALUES = 120, 64  # of a polynomial, and of a number that an answer is about
 RECORDS = 2**40  # where their number is not public, there are no more
 PRODUCT = ((ONE, ((0, 1), (1, 1))),)
@@ -60,6 +61,13 @@ def rounded(x: Any, up: bool) -> Any:
         return x
     unit = F(2) ** (x.numerator.bit_length() - x.denominator.bit_length() - 220)
     return (math.ceil(x / unit) if up else math.floor(x / unit)) * unit
+
+
+def short(x: F) -> F:
+    """Return a fraction that is not too long to be computed with."""
+    if x.numerator.bit_length() + x.denominator.bit_length() > BITS:
+        raise NotVerified("a number that is too long")
+    return x
 
 
 def times(a: Any, b: Any) -> Any:
@@ -89,7 +97,10 @@ class Interval(NamedTuple):
         return outward([times(a, b) for a in self for b in others])
 
     def power(self, n: int) -> Interval:
-        ends = [e**n if isinstance(e, F) else (INF if e > 0 or n % 2 == 0 else -INF) for e in self]
+        ends = [
+            short(e) ** n if isinstance(e, F) else (INF if e > 0 or n % 2 == 0 else -INF)
+            for e in self
+        ]
         ends += [ZERO] if n and n % 2 == 0 and self.low < 0 < self.high else []
         return outward(ends) if n else UNIT
 
@@ -313,7 +324,7 @@ class Reading:
         return self.calls[key]
 
     def number(self, value: F) -> Entry:
-        known = {"poly": {(): value} if value else {}, "whole": value.denominator == 1}
+        known = {"poly": {(): short(value)} if value else {}, "whole": value.denominator == 1}
         return self.new(("number", value), (), Interval(value, value), STILL, **known)
 
     def call(self, op: str, args: Any, extra: Any = None, **more: Any) -> Entry:
@@ -377,7 +388,7 @@ class Reading:
 
     def settled(self, poly: Any, direct: Entry) -> Entry:
         """Return the entry of a polynomial of entries; an entry of the same value has ends too."""
-        poly = {keys: factor for keys, factor in sorted(poly.items()) if factor}
+        poly = {keys: short(f) for keys, f in sorted(poly.items()) if f}
         ((keys, factor), *more) = list(poly.items()) or [((), ZERO)]
         if not more and (not keys or (factor == 1 and len(keys) == 1)):
             return self.entries[keys[0]] if keys else self.number(factor)
@@ -1025,7 +1036,8 @@ def check(document: Any) -> str:
     instance = fields(document["instance"], names)
     claim = {name: exact(one) for name, one in instance["claim"].items()}
     known = {*claim} - {"order"} in ({"epsilon", "delta"}, {"mu"}, {"rho"})
-    if document["kind"] != "proof" or not known or any(not 0 <= x <= 10**6 for x in claim.values()):
+    known = known and all(0 <= x <= 10**6 and (float(x) or not x) for x in claim.values())
+    if document["kind"] != "proof" or not known:
         raise NotVerified("no certificate of a proof, or no claim that a rule knows")
     cost, derived = check_instance(instance)
     stated = {
@@ -1036,7 +1048,7 @@ def check(document: Any) -> str:
     if not cost.holds(claim):
         raise NotVerified("its events cost more than it claims")
     given, said = instance["universe"], [f"{name} = {float(x):.12g}" for name, x in claim.items()]
-    many = f"{given['count']} of {given['records'] or 'any number of'} records"
+    many = f"{given['count']} of {given['records'] or f'up to {RECORDS}'} records"
     ends = []
     for one in given["parts"]:
         low, high = min(one["low"], key=exact), max(one["high"], key=exact)

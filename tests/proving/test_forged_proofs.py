@@ -196,6 +196,23 @@ def test_an_answer_has_its_odds_once():
         forged.nodes.pop()
 
 
+@pytest.mark.parametrize("value", [1e300, 1e-300, "1/3"])
+def test_numbers_do_not_grow_for_ever(value):
+    for is_number in (True, False):
+        forged = Forged()
+        power = forged.node("number", value=value) if is_number else forged.total(forged.data())
+        for _ in range(12):
+            power = forged.node("poly", power, terms=[[value, [[0, 16]]]])
+        assert not accepts(forged.certificate(forged.release(power), epsilon=0.0, delta=0.0))
+
+
+@pytest.mark.parametrize("delta", ["1/1" + "0" * 400, -1e-9, "-1/2"])
+def test_a_delta_that_prints_as_none_is_none(delta):
+    forged = Forged(adds=True)
+    seen = forged.release(forged.total(forged.data()), "1/4", "normal")
+    assert not accepts(forged.certificate(seen, epsilon=1e5, delta=delta))
+
+
 def test_an_infinite_record_is_none():
     forged = Forged()
     forged.add_part("y", low="Infinity", high="Infinity")
