@@ -6,9 +6,15 @@ Each has a neighbour at the least number that is true, which passes, so no test 
 import json
 import math
 
+import numpy as np
 import pytest
 
+from dpaudit.domains import Domain
+from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.proving import checker
+from dpaudit.proving.certificate import certify
+from dpaudit.proving.runs.reading import read_trace
+from tests.proving.bent import is_of_the_code
 from tests.proving.forged import Forged, accepts
 
 
@@ -248,3 +254,35 @@ def test_no_certificate_is_none_that_holds(tmp_path, capsys):
     assert checker.main([str(path)]) == 1
     assert "not verified" in capsys.readouterr().out
     assert checker.main([]) == 1
+
+
+# The code that a certificate is about
+
+
+def own(x, rng):
+    return np.clip(x, 0.0, 0.5).sum() + x[0] * 0.5 + rng.laplace(scale=2.0)
+
+
+def of_less_noise(x, rng):
+    return np.clip(x, 0.0, 0.5).sum() + x[0] * 0.5 + rng.laplace(scale=1.5)
+
+
+def of_a_wider_clip(x, rng):
+    return np.clip(x, 0.0, 0.75).sum() + x[0] * 0.5 + rng.laplace(scale=2.0)
+
+
+def of_another_record(x, rng):
+    return np.clip(x, 0.0, 0.5).sum() + x[1] * 0.5 + rng.laplace(scale=2.0)
+
+
+@pytest.mark.parametrize("function", [of_less_noise, of_a_wider_clip, of_another_record])
+def test_a_certificate_is_of_no_other_function(function):
+    claim, domain = ApproximateDP(9.0, 0.0), Domain(bounds=(0, 1), records=3)
+    of_own, of_other = (
+        certify(read_trace(one, domain, "replace-record", runs=2), None, claim)
+        for one in (own, function)
+    )
+    checker.check(of_own)
+    assert is_of_the_code(of_own, of_own)
+    assert not is_of_the_code(of_own, of_other)
+    assert not is_of_the_code(of_other, of_own)
