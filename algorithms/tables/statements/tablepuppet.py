@@ -102,6 +102,14 @@ _APPENDIX_A = (
         "(26) and (27) have f_k, and only that gives (29).",
     ),
     LedgerRow(
+        name="tables-sides",
+        place="appendix A, before eq. (29)",
+        statement="The theta-update is the clients', the z-update and the lambda-update are the "
+        "server's.",
+        standing="definition",
+        evidence=Convention("Who computes what."),
+    ),
+    LedgerRow(
         name="tables-equation29",
         place="appendix A, eq. (29)",
         statement="ADMM gives theta_i as the minimiser of beta R_i + 1/N sum_j [lambda_j'f_i + "
@@ -155,7 +163,8 @@ _APPENDIX_B = (
         "together: argmin over N rows = argmin over n_i tuples.",
         standing="proof step",
         evidence=ProofEvidence(f"{_CHECKS}:reduced_update"),
-        note="||G_i(j)|| is the size of a set, and N_i is n_i.",
+        note="||G_i(j)|| is the size of a set, and N_i is n_i: neither has another meaning, so "
+        "that nothing false is printed.",
     ),
     LedgerRow(
         name="tables-computation",
@@ -241,9 +250,9 @@ _APPENDIX_C = (
         standing="theorem",
         evidence=ProofEvidence(f"{_CHECKS}:labels"),
         privacy=True,
-        note="For one-hot labels, signs, and labels of L1 norm up to 1. How labels are written is "
-        "not said; several classes at once would be further apart. Audited as well, and proved of "
-        "the code by the prover.",
+        note="Of labels of one class each: one-hot, as z_j with d_c entries has them, or a "
+        "sign; or of L1 norm up to 1. How labels are written is not said; several classes at "
+        "once would be further apart. Audited as well, and proved of the code by the prover.",
     ),
     LedgerRow(
         name="tables-clipping",
@@ -289,11 +298,11 @@ _APPENDIX_C = (
         place="appendix C, Theorem 2",
         statement="The guarantee is for all delta >= 0.",
         standing="gloss",
-        evidence=Convention(
-            "At delta = 0 no sigma satisfies the condition, which then asks for infinite noise, so "
-            "that nothing is said of it."
-        ),
-        note="What is meant is delta > 0.",
+        evidence=Consequence("tables-theorem2", "It is the theorem, with its range.", "restates"),
+        privacy=True,
+        repair="delta in (0, 1), with the repair of Theorem 2",
+        note="At delta = 0 no sigma satisfies the condition, and above 1 its root has a negative "
+        "number in it: there nothing is said, so that the range alone is no fault.",
     ),
     LedgerRow(
         name="tables-steps",
