@@ -13,6 +13,15 @@ SUPPORT = Cause(
     privacy=True,
 )
 
+ANY_NOISE = Cause(
+    name="noise of Theorem 1",
+    text="Theorem 1 lets D_m xi be Gaussian with variance sigma^2. Of N independent entries, with "
+    "a C that bounds the sensitivity, it is proved; of the noise that the algorithm draws, or "
+    "with the C of Lemma 1, it is false.",
+    nature="reading",
+    privacy=True,
+)
+
 INVERSE = Cause(
     name="norm of the inverse",
     text="The proof of Lemma 1 takes ||(D'D)^-1|| for 1/d_m. Rows of norm 1 give trace(D'D) = N; "

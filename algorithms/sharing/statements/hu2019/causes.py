@@ -26,6 +26,7 @@ DISPLAY = replace(
 )
 _OF_BOTH = (
     shared.SUPPORT,
+    shared.ANY_NOISE,
     shared.INVERSE,
     shared.SPECTRAL,
     shared.SLOPE,

@@ -16,7 +16,8 @@ ROWS = (
         cause="little sent taken for little told",
         defence="'Largely' compares with sending the features themselves, and section 4 says that "
         "messages may reveal sensitive data.",
-        answer="With the squared norm for R_m the message is a known function of the data. For one "
+        answer="So compared it is true, and nothing is measured. Of what is disclosed: with the "
+        "squared norm for R_m the message is a known function of the data. For one "
         "column it tells the square of every feature exactly, from one sample and one iteration "
         "on.",
     ),
@@ -37,7 +38,12 @@ ROWS = (
         "(epsilon, delta)-differentially private.",
         standing="gloss",
         privacy=True,
-        evidence=Consequence("hu2019-theorem1", "It is Theorem 1 in words.", "restates"),
+        evidence=Consequence(
+            "hu2019-selected-sigma", "It is said of the noise that is designed.", "restates"
+        ),
+        repair="N independent entries of noise on the message, with a C that bounds the "
+        "sensitivity",
+        repair_check="dpaudit.algorithms.sharing.statements.checks.theorem1:repaired_theorem",
     ),
     LedgerRow(
         name="hu2019-robust",
@@ -64,15 +70,28 @@ ROWS = (
         statement="For non-convex losses convergence of ADMM sharing was known for sequential "
         "(Gauss-Seidel) updates alone.",
         standing="gloss",
-        evidence=Convention("A statement about earlier work, which is cited."),
+        evidence=OpenQuestion(
+            "A statement about all earlier work, of which some is cited; nobody searched it here."
+        ),
     ),
     LedgerRow(
         name="hu2019-related-work",
         place="section 1.1",
         statement="Others' methods split samples, give no privacy guarantee, answer simpler "
-        "queries, or encrypt, at a cost; privacy over split features is yet to be explored.",
+        "queries, or encrypt, at a cost.",
         standing="gloss",
         evidence=Convention("Statements about the work of others, which is cited."),
+    ),
+    LedgerRow(
+        name="hu2019-unexplored",
+        place="section 1.1",
+        statement="Private learning over split features is as important as other settings, and "
+        "yet to be explored.",
+        standing="gloss",
+        evidence=OpenQuestion(
+            "It is a matter of degree: the paper cites Lou and Cheung 2018, whose title has "
+            "both, and a private version of Hu et al. 2019. Nobody searched earlier work here."
+        ),
     ),
     LedgerRow(
         name="hu2019-insensitive",
@@ -179,7 +198,8 @@ ROWS = (
         "boosting in it.",
         standing="gloss",
         evidence=proof("method:same_margins"),
-        note="Of the form (1). Assumption 1.1, a Lipschitz slope, leaves out the hinge loss and "
+        note="Of the form (1), in which outputs of a party's own weak learners are its columns for "
+        "boosting. Assumption 1.1, a Lipschitz slope, leaves out the hinge loss and "
         "the exponential loss, and with them what section 7 says.",
     ),
     LedgerRow(
@@ -223,6 +243,11 @@ ROWS = (
             "hu2020-minimum-messages", "It is the same sentence on the same messages.", "restates"
         ),
         cause="the dual variable is sent",
+        repair="N numbers sent and 2 N received by a party, of which N are enough",
+        repair_check="dpaudit.algorithms.sharing.statements.checks.algorithm:dual_from_residuals",
+        answer="It is not the least even of what this algorithm needs: y, which every party "
+        "pulls in line 3, follows by (8) from the residuals that it pulls in the same line. A "
+        "third of what a party sends and receives is superfluous.",
     ),
     LedgerRow(
         name="hu2019-equation3",
@@ -287,6 +312,7 @@ ROWS = (
         defence="'l_2 norm regularisation' commonly means the square.",
         answer="So do we read it. The norm itself is not quadratic, and a ball is no linear "
         "constraint.",
+        repair_check="dpaudit.algorithms.sharing.statements.checks.algorithm:quadratic_program",
     ),
     LedgerRow(
         name="hu2019-cost-of-z",

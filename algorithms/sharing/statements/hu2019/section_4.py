@@ -92,6 +92,9 @@ ROWS = (
         answer="No sigma is large enough. The noise on the message, D_m xi, stays in the column "
         "space of D_m, which neighbouring designs do not share: on the instance an event has "
         "probability 1 under one and 0 under the other, whatever sigma, epsilon and delta < 1.",
+        repair="N independent entries of noise on the message, with a C that bounds the "
+        "sensitivity",
+        repair_check=f"{_SHARED}.theorem1:repaired_theorem",
     ),
     LedgerRow(
         name="hu2019-assumption1-1",
@@ -143,6 +146,8 @@ ROWS = (
         defence="It is adopted from the literature, and one may clip.",
         answer="(10) clips nothing, and its noise is Gaussian: z and y, and x~, exceed every bound "
         "with a probability above 0. (And the dual variable is y, not z.)",
+        note="Lemma 1 and Theorem 1 are refuted where it is met: on one step that begins with "
+        "y, z and models within b_1.",
     ),
     LedgerRow(
         name="hu2019-assumption2-2",
@@ -195,21 +200,24 @@ ROWS = (
     LedgerRow(
         name="hu2019-theorem1",
         place="section 4, Theorem 1",
-        statement="With C the bound of the sensitivity, epsilon in (0, 1] and sigma = sqrt(2 "
-        "ln(1.25/delta)) C / epsilon each iteration is (epsilon, delta)-differentially private.",
+        statement="With C the bound of the sensitivity, epsilon in (0, 1] and D_m xi Gaussian "
+        "of mean zero and variance sigma^2, sigma = sqrt(2 ln(1.25/delta)) C / epsilon, each "
+        "iteration is (epsilon, delta)-differentially private.",
         standing="theorem",
         privacy=True,
         evidence=AuditEvidence("hu2019-theorem1"),
-        cause="support of the noise",
+        cause="noise of Theorem 1",
         repair="N independent entries of noise on the message D_m x_m, a C that bounds the "
         "sensitivity, and delta up to 1/4",
         repair_check=f"{_SHARED}.theorem1:repaired_theorem",
         defence="Theorem 1 lets D_m xi have a Gaussian law, and supposes that C bounds the "
         "sensitivity; read as noise on the message in all directions, it is the Gaussian "
         "mechanism.",
-        answer="That reading is proved. But (10) fixes the law of xi, and D_m xi has the "
-        "covariance sigma^2 D_m (D_m'D_m)^-1 D_m': one message tells two column spaces apart. And "
-        "the C that the paper gives, that of Lemma 1, does not bound the sensitivity.",
+        answer="That reading is proved, and so read the theorem is true. Corollary 1 uses it of "
+        "(10), whose D_m xi has the covariance sigma^2 D_m (D_m'D_m)^-1 D_m': one message tells "
+        "two column spaces apart. And the C that the paper gives, that of Lemma 1, does not "
+        "bound the sensitivity.",
+        note="The audits are of the stricter reading, with the noise of (10).",
     ),
     LedgerRow(
         name="hu2019-theorem1-outputs",
@@ -223,6 +231,10 @@ ROWS = (
         ),
         cause="densities for probabilities",
         repair="P of sets of outputs, with the repair of Theorem 1",
+        defence="It abbreviates Definition 1, which is about sets.",
+        answer='It says "for any output" and "always holds", and the proof begins with the '
+        "logarithm of this ratio of densities, to which delta cannot be added. Read with sets "
+        "it is the theorem, and true where that is.",
     ),
     LedgerRow(
         name="hu2019-composition",
@@ -287,10 +299,12 @@ ROWS = (
         privacy=True,
         evidence=counterexample("privacy:fewer_than_twenty_rounds"),
         cause="a bound above the sum",
-        defence="With epsilon of a tenth or less an iteration, (11) is small for 20 of them.",
-        answer="Theorem 1 allows epsilon = 1, where (11) is 53.6 at T = 19 and 55.8 at T = 20: "
-        "nearly any certainty about a record. Adding up 19 guarantees gives 19: below 23 epochs "
-        "the corollary confines less than no theorem does, for every epsilon.",
+        defence="With epsilon of a tenth or less an iteration, (11) is small for 20 of them; "
+        "and no number is given for 'confined': any finite bound confines.",
+        answer="Read as finite, it is true of (11) for every T. Read as small: Theorem 1 allows "
+        "epsilon = 1, where (11) is 53.6 at T = 19 and 55.8 at T = 20: nearly any certainty "
+        "about a record. Adding up 19 guarantees gives 19: below 23 epochs the corollary "
+        "confines less than no theorem does, for every epsilon.",
     ),
     LedgerRow(
         name="hu2019-guarantee-in-use",

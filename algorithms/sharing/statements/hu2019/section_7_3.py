@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dpaudit.algorithms.sharing.statements.hu2019.evidence import counterexample, proof
 from dpaudit.extension.ledger import (
+    Consequence,
     Convention,
     CounterexampleEvidence,
     LedgerRow,
@@ -87,6 +88,8 @@ ROWS = (
         answer="Rows of length 1 give a spectral norm of up to sqrt(N). By this step alone Lemma 1 "
         "is false: 256 records in 16 columns with D'D = d_m I on both designs, for which every "
         "other step is right, exceed C.",
+        repair="sqrt(N) ||y^t|| for ||y^t||, and likewise for the last norm",
+        repair_check=f"{_SHARED}:rows_of_norm_one",
     ),
     LedgerRow(
         name="hu2019-lemma1-phi1",
@@ -99,6 +102,8 @@ ROWS = (
         defence="It is true for designs of spectral norm at most 1, and models at most 1 apart.",
         answer="It drops ||D_m||: D_m (D_m'D_m)^-1 has the norm 1/sqrt(sigma_min), which is more "
         "than 1/sigma_min where sigma_min is above 1.",
+        repair="||D_m (D_m'D_m)^-1|| for ||(D_m'D_m)^-1||, and ||R_m''|| ||x - x'|| for ||R_m''||",
+        repair_check=f"{_SHARED}:repaired_phi1_bound",
     ),
     LedgerRow(
         name="hu2019-lemma1-inverse",
@@ -113,6 +118,20 @@ ROWS = (
         "be near 0.",
     ),
     LedgerRow(
+        name="hu2019-lemma1-first",
+        place="section 7.3, last display, first inequality",
+        statement="The movement is at most 3/(d_m rho) [lambda c_1 + ||y^t|| + rho ||sum_{k != "
+        "m} D_k x~_k - z||].",
+        standing="proof step",
+        evidence=Consequence(
+            "hu2019-lemma1",
+            "Of one party the sum is empty and the bracket at most that of Lemma 1, which falls "
+            "for one party.",
+            "implies",
+        ),
+        privacy=True,
+    ),
+    LedgerRow(
         name="hu2019-lemma1-others",
         place="section 7.3, last display, second inequality",
         statement="||sum_{k != m} D_k x~_k - z|| <= ||z|| + sum_{k != m} ||x~_k||.",
@@ -121,6 +140,8 @@ ROWS = (
         cause="spectral norm of the design",
         defence="It is true for designs of spectral norm at most 1.",
         answer="A column of four ones sends twice its model.",
+        repair="sqrt(N) ||x~_k|| for ||x~_k||",
+        repair_check=f"{_SHARED}:rows_of_norm_one",
     ),
     LedgerRow(
         name="hu2019-lemma1-sum",
@@ -129,5 +150,15 @@ ROWS = (
         standing="proof step",
         evidence=proof("sensitivity:sum_of_bounds"),
         note="x~ has noise, so that no b_1 holds for it: see Assumption 2.1.",
+    ),
+    LedgerRow(
+        name="hu2019-lemma1-bounded",
+        place="section 7.3, last display",
+        statement="So the movement is bounded, by 3/(d_m rho) [lambda c_1 + (1 + M rho) b_1].",
+        standing="proof step",
+        evidence=Consequence("hu2019-lemma1", "This is the lemma.", "restates"),
+        privacy=True,
+        repair="(1/rho + 1 + (M - 1) sqrt(N)) b_1, for convex R_m that are least in X_m at 0",
+        repair_check=f"{_SHARED}:repaired_bound",
     ),
 )

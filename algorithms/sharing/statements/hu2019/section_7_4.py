@@ -28,6 +28,7 @@ ROWS = (
         defence="Along the column space the variance is sigma^2 in every direction.",
         answer="Across it there is none, and the neighbour has another column space: the two laws "
         "have no density by one another.",
+        repair="noise N(0, sigma^2 I) on the message, which no xi in R^(d_m) gives for N > d_m",
     ),
     LedgerRow(
         name="hu2019-theorem1-expression",
@@ -94,8 +95,8 @@ ROWS = (
         statement="P(D_m xi >= r) <= delta/2, which leads to (44).",
         standing="proof step",
         evidence=proof("noise:half_of_the_tail"),
-        note="Of one component, for delta <= 2/5 ('small'), with delta in r's logarithm, and by "
-        "another way than the text's.",
+        note="Of one component, for delta <= 2/5 ('small'), with delta in r's logarithm (the "
+        "slip is counted in hu2019-theorem1-logarithm), and by another way than the text's.",
     ),
     LedgerRow(
         name="hu2019-tail-bound",
@@ -128,10 +129,12 @@ ROWS = (
     LedgerRow(
         name="hu2019-exponent-step",
         place="section 7.4, after eq. (45)",
-        statement="-(4 ln(1.25/delta) - epsilon)^2 / (8 ln(1.25/delta)) < ln(sqrt(2 pi) delta/2).",
+        statement="By (45), -(4 ln(1.25/sigma) - epsilon)^2 / (8 ln(1.25/sigma)) < ln(sqrt(2 "
+        "pi) delta/2).",
         standing="proof step",
         evidence=proof("noise:logarithm_of_the_tail"),
-        note="For delta <= 2/5, but not 'by (45)'; and with 16, the right exponent, it is false.",
+        note="With delta for sigma, a misprint that hu2019-theorem1-logarithm counts, and for "
+        "delta <= 2/5; not 'by (45)', though; and with 16, the right exponent, it is false.",
     ),
     LedgerRow(
         name="hu2019-events",
@@ -152,5 +155,7 @@ ROWS = (
         standing="proof step",
         privacy=True,
         evidence=Consequence("hu2019-theorem1", "It is what Theorem 1 says.", "restates"),
+        repair="that of sets, with the repair of Theorem 1",
+        repair_check="dpaudit.algorithms.sharing.statements.checks.theorem1:repaired_theorem",
     ),
 )

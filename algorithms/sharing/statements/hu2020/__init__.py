@@ -15,6 +15,7 @@ PAPER = Paper(
     citation="Hu et al., NeurIPS 2020",
     causes=(
         causes.SUPPORT,
+        causes.ANY_NOISE,
         causes.INVERSE,
         causes.SPECTRAL,
         causes.SLOPE,

@@ -28,6 +28,9 @@ ROWS = (
         answer="With the noise of (7) none is large enough: an event has probability 1 under a "
         "dataset and 0 under its neighbour.",
         privacy=True,
+        repair="N independent entries of noise on the message, with a C that bounds the "
+        "sensitivity",
+        repair_check=f"{_CHECKS}.theorem1:repaired_theorem",
     ),
     LedgerRow(
         name="hu2020-assumption1",
@@ -42,7 +45,8 @@ ROWS = (
         answer="Algorithm 1 does not project, and x~_m and z have Gaussian noise in them, whose "
         "scale in Theorem 1 is itself proportional to b_1: the probability of exceeding b_1 has a "
         "lower bound that b_1 does not enter.",
-        note="y is the dual variable, and z the copy of the predictions.",
+        note="y is the dual variable, and z the copy of the predictions. Lemma 1 and Theorem 1 "
+        "are refuted where it is met: on one step that begins with y, z and models within b_1.",
     ),
     LedgerRow(
         name="hu2020-assumption1.2",
@@ -103,17 +107,18 @@ ROWS = (
         standing="theorem",
         evidence=AuditEvidence("hu2020-theorem1"),
         privacy=True,
-        cause=causes.SUPPORT.name,
+        cause=causes.ANY_NOISE.name,
         repair="N independent entries of noise on the message D_m x_m, a C that bounds the "
         "sensitivity, and delta up to 1/4",
         repair_check=f"{_CHECKS}.theorem1:repaired_theorem",
         defence='"Let D_m xi be sampled" can be read as N independent entries of noise on the '
         'message, and "C is the upper bound" as any true one: then it is the Gaussian mechanism.',
-        answer="That reading is the variant with the corrected sensitivity, and is proved. It is "
-        "neither what Algorithm 1 draws, where no xi_m gives N independent entries if N > d_m, nor "
-        "does it take the C of Lemma 1, with which the claim fails for noise on the message too.",
-        note="As drawn in (7), one message separates neighbours whose columns span different "
-        "spaces: delta is 1 at every epsilon.",
+        answer="That reading is the variant with the corrected sensitivity, and is proved: so "
+        "read the theorem is true. It is neither what Algorithm 1 draws, where no xi_m gives N "
+        "independent entries if N > d_m, nor does it take the C of Lemma 1, with which the "
+        "claim fails for noise on the message too.",
+        note="The audits are of the stricter reading. As drawn in (7), one message separates "
+        "neighbours whose columns span different spaces: delta is 1 at every epsilon.",
     ),
     LedgerRow(
         name="hu2020-density",
@@ -128,7 +133,7 @@ ROWS = (
         defence="It abbreviates the definition of section 3, which is about sets.",
         answer='It says "for any output" and "always", and the proof begins with the logarithm of '
         "this ratio of densities, to which delta cannot be added. Read with sets it is the "
-        "theorem, and falls with it.",
+        "theorem, and true where that is.",
     ),
     LedgerRow(
         name="hu2020-composition",
@@ -193,9 +198,10 @@ ROWS = (
         privacy=True,
         cause=causes.NO_GAIN.name,
         defence="T Gaussian messages with a true sensitivity compose far better than (10) says: 19 "
-        "of them have an epsilon of a few units at the same delta.",
-        answer="That is another theorem and another sensitivity. With a delta' of 1/100000 or less "
-        "epsilon' of (10) is above T epsilon, which holds by adding up: below 20 the corollary "
-        "confines less than no theorem does. For the noise of (7) no T confines anything.",
+        "of them have an epsilon of a few units at the same delta. And any finite bound confines.",
+        answer="That is another theorem and another sensitivity. Read as finite, it is true of "
+        "(10) for every T. With a delta' of 1/100000 or less epsilon' of (10) is above T "
+        "epsilon, which holds by adding up: below 20 the corollary confines less than no "
+        "theorem does. For the noise of (7) no T confines anything.",
     ),
 )

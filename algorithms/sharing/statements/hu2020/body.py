@@ -30,10 +30,10 @@ ROWS = (
         cause=causes.SINGLE_VALUE.name,
         defence='"Largely" leaves room, a sample has more features than it has messages at first, '
         "and noise is added in section 3 to give a guarantee.",
-        answer="For R = ||x||^2/2 and without noise the centre knows all but D in D x = -D D'w / "
-        "lambda, so that N messages give D D': every inner product of the party's records, that is "
-        "the records but for a rotation. Where a party has one feature, one message is that "
-        "feature up to a factor.",
+        answer="Compared with sending the features it is true. But for R = ||x||^2/2 and "
+        "without noise the centre knows all but D in D x = -D D'w / lambda, so that N messages "
+        "give D D': every inner product of the party's records, that is the records but for a "
+        "rotation. Where a party has one feature, one message is that feature up to a factor.",
     ),
     LedgerRow(
         name="hu2020-abstract-privacy",
@@ -43,6 +43,9 @@ ROWS = (
         standing="gloss",
         evidence=Consequence("hu2020-corollary1", "It announces this.", "restates"),
         privacy=True,
+        repair="T messages that are each (epsilon, delta)-differentially private given those "
+        "before",
+        repair_check="dpaudit.algorithms.sharing.statements.checks.composition:composition",
     ),
     LedgerRow(
         name="hu2020-abstract-experiments",
@@ -69,8 +72,11 @@ ROWS = (
         statement="Perturbed by carefully designed Gaussian noise, the values sent are (epsilon, "
         "delta)-differentially private.",
         standing="gloss",
-        evidence=Consequence("hu2020-theorem1", "It announces this.", "restates"),
+        evidence=Consequence("hu2020-analysis", "It announces this.", "restates"),
         privacy=True,
+        repair="N independent entries of noise on the message, with a C that bounds the "
+        "sensitivity",
+        repair_check="dpaudit.algorithms.sharing.statements.checks.theorem1:repaired_theorem",
     ),
     LedgerRow(
         name="hu2020-insensitive",
@@ -107,11 +113,13 @@ ROWS = (
         name="hu2020-unique",
         place="section 1, related work",
         statement="Unlike earlier work it enables private learning among nodes that hold different "
-        "features of the same samples.",
+        "features of the same samples, which is as important as other settings, and relatively "
+        "under-explored.",
         standing="gloss",
-        evidence=Convention(
-            "A statement about earlier work, which is cited; what this one enables is in the rows "
-            "on privacy."
+        evidence=OpenQuestion(
+            "How far a field is explored, a statement about what others published, is not judged "
+            "here; [8] of its own list is on privacy over split features. What this work enables "
+            "is in the rows on privacy."
         ),
     ),
     LedgerRow(
@@ -122,6 +130,9 @@ ROWS = (
         standing="gloss",
         evidence=Consequence("hu2020-corollary1", "It announces this.", "restates"),
         privacy=True,
+        repair="T messages that are each (epsilon, delta)-differentially private given those "
+        "before",
+        repair_check="dpaudit.algorithms.sharing.statements.checks.composition:composition",
     ),
     LedgerRow(
         name="hu2020-related-epochs",
@@ -184,8 +195,9 @@ ROWS = (
         "and boosting.",
         standing="gloss",
         evidence=ProofEvidence(f"{_CHECKS}:margins_by_party"),
-        note="Of (1). Assumption 1.2, which the analysis needs, leaves out lasso: ||x||_1 has no "
-        "second derivative.",
+        note="Of (1); for boosting a party's columns are the outputs of its own weak learners. "
+        "Assumption 1.2, which the analysis needs, leaves out lasso: ||x||_1 has no second "
+        "derivative.",
     ),
     LedgerRow(
         name="hu2020-equation1",
@@ -343,6 +355,9 @@ ROWS = (
         answer="(7) perturbs x_m, so that what is sent stays in the column space of the data, "
         "which neighbours do not share.",
         privacy=True,
+        repair="N independent entries of noise on the message, with a C that bounds the "
+        "sensitivity",
+        repair_check="dpaudit.algorithms.sharing.statements.checks.theorem1:repaired_theorem",
     ),
     LedgerRow(
         name="hu2020-independent-of-features",

@@ -126,6 +126,20 @@ ROWS = (
         answer="Unit rows give the trace N of D'D, and no least eigenvalue.",
     ),
     LedgerRow(
+        name="hu2020-first-bound",
+        place="section 7.1, last display, first inequality",
+        statement="The movement is at most 3/(d_m rho) [lambda c_1 + ||y^t|| + rho ||sum_{k != "
+        "m} D_k x~_k - z||].",
+        standing="proof step",
+        evidence=Consequence(
+            "hu2020-lemma1",
+            "Of one party the sum is empty and the bracket at most that of Lemma 1, which falls "
+            "for one party.",
+            "implies",
+        ),
+        privacy=True,
+    ),
+    LedgerRow(
         name="hu2020-others",
         place="section 7.1, last display",
         statement="||sum_{k != m} D_k x~_k - z|| <= ||z|| + sum_{k != m} ||x~_k||.",
@@ -153,6 +167,8 @@ ROWS = (
         standing="proof step",
         evidence=Consequence("hu2020-lemma1", "This is the lemma.", "restates"),
         privacy=True,
+        repair="(1/rho + 1 + (M - 1) sqrt(N)) b_1, for convex R_m that are least in X_m at 0",
+        repair_check=f"{_CHECKS}.lemma1:repaired_bound",
     ),
     LedgerRow(
         name="hu2020-loss",
@@ -322,5 +338,7 @@ ROWS = (
         standing="proof step",
         evidence=Consequence("hu2020-theorem1", "This is the theorem.", "restates"),
         privacy=True,
+        repair="that of sets, with the repair of Theorem 1",
+        repair_check=f"{_CHECKS}.theorem1:repaired_theorem",
     ),
 )
