@@ -220,8 +220,9 @@ _APPENDIX_B = (
         statement="The communication drops from O(N) to O(n_i).",
         standing="gloss",
         evidence=ProofEvidence(f"{_CHECKS}:fewer_numbers"),
-        note="From the server to a client, for n_i up to N. Where most tuples are in no row of the "
-        "join it may rise.",
+        note="From the server to a client, for n_i up to N, which 'drops' and 'duplicated tuples' "
+        "suppose. O(n_i) it is for every n_i; where most tuples are in no row of the join, n_i is "
+        "the larger.",
     ),
 )
 

@@ -117,8 +117,9 @@ ROWS = (
         "read the theorem is true. It is neither what Algorithm 1 draws, where no xi_m gives N "
         "independent entries if N > d_m, nor does it take the C of Lemma 1, with which the "
         "claim fails for noise on the message too.",
-        note="The audits are of the stricter reading. As drawn in (7), one message separates "
-        "neighbours whose columns span different spaces: delta is 1 at every epsilon.",
+        note="The audits are of stricter readings: noise on the message with the C of Lemma 1, and "
+        "noise as drawn in (7), where one message separates neighbours whose columns span "
+        "different spaces, so that delta is 1 at every epsilon.",
     ),
     LedgerRow(
         name="hu2020-density",
