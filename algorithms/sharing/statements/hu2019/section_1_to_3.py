@@ -41,8 +41,8 @@ ROWS = (
         evidence=Consequence(
             "hu2019-selected-sigma", "It is said of the noise that is designed.", "restates"
         ),
-        repair="N independent entries of noise on the message, with a C that bounds the "
-        "sensitivity",
+        repair="N independent entries of noise on the message, a C that bounds the sensitivity, "
+        "and delta up to 1/4",
         repair_check="dpaudit.algorithms.sharing.statements.checks.theorem1:repaired_theorem",
     ),
     LedgerRow(

@@ -92,8 +92,8 @@ ROWS = (
         answer="No sigma is large enough. The noise on the message, D_m xi, stays in the column "
         "space of D_m, which neighbouring designs do not share: on the instance an event has "
         "probability 1 under one and 0 under the other, whatever sigma, epsilon and delta < 1.",
-        repair="N independent entries of noise on the message, with a C that bounds the "
-        "sensitivity",
+        repair="N independent entries of noise on the message, a C that bounds the sensitivity, "
+        "and delta up to 1/4",
         repair_check=f"{_SHARED}.theorem1:repaired_theorem",
     ),
     LedgerRow(

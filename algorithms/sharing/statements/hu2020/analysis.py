@@ -28,8 +28,8 @@ ROWS = (
         answer="With the noise of (7) none is large enough: an event has probability 1 under a "
         "dataset and 0 under its neighbour.",
         privacy=True,
-        repair="N independent entries of noise on the message, with a C that bounds the "
-        "sensitivity",
+        repair="N independent entries of noise on the message, a C that bounds the sensitivity, "
+        "and delta up to 1/4",
         repair_check=f"{_CHECKS}.theorem1:repaired_theorem",
     ),
     LedgerRow(

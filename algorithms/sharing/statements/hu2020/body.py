@@ -74,8 +74,8 @@ ROWS = (
         standing="gloss",
         evidence=Consequence("hu2020-analysis", "It announces this.", "restates"),
         privacy=True,
-        repair="N independent entries of noise on the message, with a C that bounds the "
-        "sensitivity",
+        repair="N independent entries of noise on the message, a C that bounds the sensitivity, "
+        "and delta up to 1/4",
         repair_check="dpaudit.algorithms.sharing.statements.checks.theorem1:repaired_theorem",
     ),
     LedgerRow(
@@ -355,8 +355,8 @@ ROWS = (
         answer="(7) perturbs x_m, so that what is sent stays in the column space of the data, "
         "which neighbours do not share.",
         privacy=True,
-        repair="N independent entries of noise on the message, with a C that bounds the "
-        "sensitivity",
+        repair="N independent entries of noise on the message, a C that bounds the sensitivity, "
+        "and delta up to 1/4",
         repair_check="dpaudit.algorithms.sharing.statements.checks.theorem1:repaired_theorem",
     ),
     LedgerRow(
