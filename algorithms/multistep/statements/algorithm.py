@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpaudit.algorithms.multistep.statements.causes import CLOSED, LARGE, SIGN, TAIL
+from dpaudit.algorithms.multistep.statements.causes import CLOSED, CONSTANT, LARGE, SIGN
 from dpaudit.algorithms.multistep.statements.evidence import counterexample, proof
 from dpaudit.extension.ledger import AuditEvidence, Consequence, Convention, LedgerRow
 
@@ -10,7 +10,7 @@ _SIGN = (
     "It is a slip: (18), the solution of (13a), has the right sign, and so has Algorithm 1's code."
 )
 _SIGN_ANSWER = "So it is, and counts as one; who implements (12) and (13a) as printed ascends."
-_MORE_NOISE = (
+MORE_NOISE = (
     "sigma = sqrt(t l / 2) / (sqrt(ln(1/delta) + epsilon) - sqrt(ln(1/delta))), for delta in (0, 1)"
 )
 
@@ -149,45 +149,61 @@ _GUARANTEE = (
     LedgerRow(
         name="huang2020-theorem6",
         place="section 3.3, Theorem 6, eq. (20); section 7",
-        statement="For arbitrary epsilon, delta from 0, Algorithm 1 is (epsilon, delta)-DP with "
-        "sigma = c_0 sqrt(2 t l ln(1.25/delta)) / epsilon.",
+        statement="'Let epsilon, delta >= 0 be arbitrary. There exists constant c_0 so that' "
+        "Algorithm 1 is (epsilon, delta)-DP with sigma = c_0 sqrt(2 t l ln(1.25/delta)) / epsilon: "
+        "read of one number c_0.",
         standing="theorem",
         privacy=True,
         evidence=AuditEvidence("huang2020-theorem6"),
-        cause=TAIL.name,
-        repair=_MORE_NOISE,
-        defence="Nobody uses epsilon above 8, and below that c_0 = 1 is right at delta = 1e-5, "
-        "with room to spare.",
-        answer="The text says arbitrary. For l = 1 all noisy models are broadcast, and whatever t "
-        "is it is false from 8.42 on with c_0 = 1, and further up with any other.",
+        cause=CONSTANT.name,
+        repair=MORE_NOISE,
+        defence="'There exists' stands after 'arbitrary': c_0 may depend on epsilon and delta. And "
+        "nobody uses epsilon above 8, below which c_0 = 1 is right at delta = 1e-5, with room to "
+        "spare.",
+        answer="Read so it is the next row, and proved. The audits are of the stricter reading, "
+        "that of who sets c_0 to a number. For l = 1 all noisy models are broadcast, and whatever "
+        "t is it is false from 8.42 on with c_0 = 1, and further up with any other.",
+    ),
+    LedgerRow(
+        name="huang2020-theorem6-order",
+        place="section 3.3, Theorem 6, in the order of its words",
+        statement="For each epsilon > 0 and each delta in (0, 1) there is a c_0, which depends on "
+        "both, with which the noise of (20) makes Algorithm 1 (epsilon, delta)-DP.",
+        standing="theorem",
+        privacy=True,
+        evidence=proof("privacy:enough_noise"),
+        note="c_0 = (sqrt(ln(1/delta) + epsilon) + sqrt(ln(1/delta))) / (2 sqrt(ln(1.25/delta))) "
+        "is one, whatever t and l are. At epsilon = 0 and at delta = 0 (20) is infinite.",
     ),
     LedgerRow(
         name="huang2020-theorem6-constant",
-        place="section 3.3, Theorem 6, its second sentence",
-        statement="There exists a constant c_0 that serves every epsilon and delta.",
+        place="section 3.3, Theorem 6, its second sentence, as section 4.2 uses it",
+        statement="There exists a constant c_0: one, which the bounds of section 4.2 leave out.",
         standing="theorem",
         privacy=True,
         evidence=counterexample("privacy:no_constant_of_noise"),
-        cause=TAIL.name,
-        repair=_MORE_NOISE,
+        cause=CONSTANT.name,
+        repair=MORE_NOISE,
         defence="'There exists' stands after 'arbitrary': c_0 may depend on epsilon and delta, and "
         "the adversary sees averages only.",
-        answer="Then (20) says nothing of the noise, and section 4.2, which leaves c_0 out of "
-        "O(sqrt(d ln(1/delta)) / (m epsilon)), would be false. For l = 1 the averages are the "
-        "noisy models themselves.",
+        answer="Read so it is true, the row before. But then c_0 is a factor that grows with "
+        "epsilon, and O(sqrt(d ln(1/delta)) / (m epsilon)) lacks it. For l = 1 the averages are "
+        "the noisy models themselves.",
     ),
     LedgerRow(
         name="huang2020-each-update",
         place="section 3.3, proof of Theorem 6, second sentence",
         statement="By Theorem A.1 of Dwork & Roth each update is (epsilon / (c_0 sqrt(t l)), "
-        "delta)-DP, for every epsilon.",
+        "delta)-DP, as in the theorem for arbitrary epsilon: read of one number c_0.",
         standing="proof step",
         privacy=True,
         evidence=counterexample("privacy:large_epsilon"),
         cause=LARGE.name,
         repair="the same where epsilon / (c_0 sqrt(t l)) is below 1",
-        defence="With many iterations epsilon / (c_0 sqrt(t l)) is below 1.",
-        answer="Then it is true. The theorem is for every t, l and epsilon.",
+        defence="With many iterations, or a c_0 above epsilon, epsilon / (c_0 sqrt(t l)) is below "
+        "1.",
+        answer="Then it is true, and has to be said: of one c_0 the theorem is for every t, l and "
+        "epsilon.",
     ),
     LedgerRow(
         name="huang2020-composition-step",
@@ -197,6 +213,7 @@ _GUARANTEE = (
         standing="proof step",
         privacy=True,
         evidence=Consequence("huang2020-theorem6", "It is the theorem's last step.", "restates"),
+        repair=MORE_NOISE,
     ),
 )
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dpaudit.extension.ledger import CounterexampleEvidence, ProofEvidence
 
-_CHECKS = "dpaudit.algorithms.multistep.statements.checks."
+CHECKS = "dpaudit.algorithms.multistep.statements.checks."
 
 
 def proof(check: str) -> ProofEvidence:
     """Return that a check proves it: ``module:function``."""
-    return ProofEvidence(_CHECKS + check)
+    return ProofEvidence(CHECKS + check)
 
 
 def counterexample(check: str) -> CounterexampleEvidence:
     """Return that a check refutes it: ``module:function``."""
-    return CounterexampleEvidence(_CHECKS + check)
+    return CounterexampleEvidence(CHECKS + check)

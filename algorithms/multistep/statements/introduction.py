@@ -24,9 +24,11 @@ _FRONT = (
     LedgerRow(
         name="huang2020-higher-utility",
         place="abstract; section 1, first and second contribution; sections 3.1 and 7",
-        statement="Multiple approximate updates of a node in each iteration give higher utility.",
+        statement="With multiple approximate updates of a node in each iteration the approach 'can "
+        "obtain higher utility'.",
         standing="gloss",
         evidence=Consequence("huang2020-inner-steps", "Section 4.2 says the same.", "restates"),
+        repair="the bound of (24) is smaller",
     ),
     LedgerRow(
         name="huang2020-asymptotic",
@@ -35,6 +37,7 @@ _FRONT = (
         "differentially private empirical risk minimisation.",
         standing="gloss",
         evidence=Consequence("huang2020-comparable", "Section 4.2 says the same.", "restates"),
+        repair="so it is for a number of nodes that is fixed, with as many records each",
     ),
     LedgerRow(
         name="huang2020-cited",
@@ -54,7 +57,7 @@ _FRONT = (
         standing="gloss",
         privacy=True,
         evidence=proof("privacy:enough_noise"),
-        note="The noise that is proved to be enough is not that of Theorem 6.",
+        note="It is that of (20) with a c_0 for each epsilon and delta (huang2020-theorem6-order).",
     ),
     LedgerRow(
         name="huang2020-exchanged",
@@ -139,6 +142,15 @@ _PROBLEM = (
 )
 
 _PRIVACY = (
+    LedgerRow(
+        name="huang2020-goal",
+        place="section 2.3, second paragraph",
+        statement="The goal: to protect nodes' datasets from an adversary who infers sensitive "
+        "information from the shared messages.",
+        standing="definition",
+        privacy=True,
+        evidence=Convention("It is an aim, not a result."),
+    ),
     LedgerRow(
         name="huang2020-equation10",
         place="section 2.3, Definition 3, eq. (10)",

@@ -87,6 +87,11 @@ def test_what_is_refuted_fails_and_its_repair_holds(check):
     assert all(finding.holds for finding in repaired)
 
 
+@pytest.mark.parametrize("check", [row.repair_check for row in PAPER.rows if row.repair_check])
+def test_what_is_said_to_repair_a_row_holds(check):
+    assert all(finding.holds for finding in findings(check))
+
+
 MISPRINTS = {cause.name for cause in PAPER.causes if cause.nature == "misprint"}
 
 
@@ -148,6 +153,7 @@ CHANGES = {
         appendix.scatter,
     ),
     "weight without rho": (update, "WEIGHT", update.ETA, update.distance),
+    "weight of a later step": (rates, "_SQUARED_WEIGHT", 4, rates.steps_that_help),
     "weight without rho (18)": (update, "WEIGHT", update.ETA, update.closed_form),
 }
 

@@ -131,7 +131,7 @@ def _exact_delta(mu: Fraction, instance: str) -> Finding:
 
 
 def enough_noise() -> Finding:
-    """Prove that some noise makes all of Algorithm 1 ``(epsilon, delta)``-DP.
+    """Prove that some noise makes all of Algorithm 1 ``(epsilon, delta)``-DP, by some c_0 in (20).
 
     Let ``epsilon > 0``, ``0 < delta < 1`` and ``sigma = sqrt(t l / 2) / (sqrt(L + epsilon) -
     sqrt(L))``. By Lemma 5 each of ``t l`` updates is a Gaussian mechanism whose noise is ``sigma``
@@ -139,7 +139,8 @@ def enough_noise() -> Finding:
     ``rho = t l / (2 sigma^2) = (sqrt(L + epsilon) - sqrt(L))^2``-zCDP (Bun & Steinke 2016). What is
     sent and the duals are functions of them. ``rho``-zCDP implies ``(rho + 2 sqrt(rho L),
     delta)``-DP, and ``rho + 2 sqrt(rho L)`` is ``epsilon``: with ``a^2 = L`` and ``b^2 = L +
-    epsilon``, ``(b - a)^2 + 2 (b - a) a = b^2 - a^2``.
+    epsilon``, ``(b - a)^2 + 2 (b - a) a = b^2 - a^2``. It is the noise of (20) with ``c_0 =
+    epsilon / (2 sqrt(M) (b - a)) = (b + a) / (2 sqrt(M))``, which is free of t and l.
     """
     a, b = unknowns("a b")
     return identity((b - a) ** 2 + 2 * (b - a) * a, b**2 - a**2, "rho + 2 sqrt(rho L) = epsilon")

@@ -235,6 +235,37 @@ def sum_over_nodes() -> tuple[Finding, ...]:
     )
 
 
+def fixed_network() -> Finding:
+    """Prove that for a fixed number of nodes with as many records each the bounds have one order.
+
+    With ``m`` records at each of ``n`` nodes ``N = n m``, and the sum over nodes of ``1 / m_i`` is
+    ``n / m``, which is ``n^2`` times ``1 / N``: a constant where n is one.
+    """
+    nodes, each = unknowns("n m")
+    return identity(nodes / each, nodes**2 / (nodes * each), "sum of 1 / m_i and n^2 / N")
+
+
+_SQUARED_WEIGHT = 2  # 2 k r at k = r = 1, of (23)
+
+
+def steps_that_help() -> tuple[Finding, ...]:
+    """Prove that on some data two inner steps have a smaller error than one.
+
+    One node, one feature, ``L(w) = |w|``, first model 1, ``t = 1`` and ``c_2 = D = 1``. For ``l =
+    1`` (22) averages ``r = 0`` alone: the error is 1. For ``l = 2`` it averages 1 and ``1 -
+    1/eta``, where (23) has ``eta^2 = 2`` without noise. As ``(2/3)^2 < 1/2 <= 1`` the step is above
+    2/3 and at most 1, and the error at most ``1 - (2/3) / 2``. Noise ``e`` adds ``E|e| / 2`` at
+    most, which is less than what is left while ``E|e| < 2/3``, and moves eta by little if it is
+    small: a large epsilon has such noise.
+    """
+    least, squared = Fraction(2, 3), Fraction(1, _SQUARED_WEIGHT)
+    return (
+        Finding(left=least**2, relation="<", right=squared, instance="(2/3)^2 < 1/eta^2"),
+        Finding(left=squared, relation="<=", right=1, instance="1/eta^2 <= 1"),
+        Finding(left=1 - least / 2, relation="<", right=1, instance="errors of l = 2 and l = 1"),
+    )
+
+
 def lipschitz_constant() -> tuple[Finding, ...]:
     """Show that ``n + mu D / n`` is no Lipschitz constant of the sum of ``L_i``; ``n + mu D`` is.
 
