@@ -436,7 +436,7 @@ def test_numbers_that_rows_quote_are_those_of_their_checks() -> None:
     rows = {row.name: row for row in PAPER.rows}
     steps = remarks.own_dual_steps()[-1]
     assert f"end at {steps.left} where the optimum is {steps.right}" in (
-        rows["zhang2018-section31-steps"].answer
+        rows["zhang2018-section31-steps-optimum"].answer
     )
     assert f"at least {convergence.share_left()} of" in rows["zhang2018-theorem31"].answer
     one, two, three = remarks.distances()

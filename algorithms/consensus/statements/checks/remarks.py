@@ -345,19 +345,3 @@ def uneven_star() -> Finding:
 
 def _largest(sizes: tuple[int, ...], degrees: tuple[int, ...]) -> Fraction:
     return max(Fraction(1, size * degree) for size, degree in zip(sizes, degrees, strict=True))
-
-
-def smaller_loss_at_larger_penalty() -> tuple[Finding, ...]:
-    """Prove that increasing penalties have a smaller P(T) at the same noise rate, by (26).
-
-    With ``s = C (1.4 c_1 + alpha) / (V B)`` a summand falls from ``s / eta`` to ``s / eta'``, by
-    ``s (eta' - eta) / (eta eta')``. Checked are this, and three iterations.
-    """
-    s, eta, more = unknowns("s eta eta'")
-    constant = sum((summand(_ONE, _ONE) for _ in range(3)), _ZERO)
-    growing = sum((summand(Fraction(2) ** t, _ONE) for t in range(3)), _ZERO)
-    words = "three iterations, alpha = 1, eta = 1, 2, 4 and 1, 1, 1"
-    return (
-        Finding(left=growing, relation="<", right=constant, instance=words),
-        identity(s / eta - s / more, s * (more - eta) / (eta * more), "summands of (26)"),
-    )

@@ -150,8 +150,17 @@ OWN_STEPS = Cause(
     ),
     nature="reading",
 )
+UNBOUNDED_SENSE = Cause(
+    name="convergence in the sense of a contraction",
+    text=(
+        "Theorem 3.2 has models that converge 'in the following sense', a contraction in a norm "
+        "that may grow for ever: with it they need not tend to the optimum."
+    ),
+    nature="reading",
+)
 CAUSES = (
     OWN_STEPS,
+    UNBOUNDED_SENSE,
     PRODUCTS,
     BOUND,
     SMALLEST,

@@ -32,20 +32,32 @@ ROWS = (
         name="zhang2018-section31-steps",
         place="section 3.1",
         statement=(
-            "That theta is fixed for all nodes makes the analysis simpler; it can be a node's "
-            "private information as well, as experiments show."
+            "For simplicity theta is fixed for all nodes in the analysis, 'but can also be private "
+            "information as we show in numerical experiments'."
+        ),
+        standing="gloss",
+        evidence=Consequence(
+            "zhang2018-figure1a-steps", "Figure 1 (a) is that experiment.", link="restates"
+        ),
+    ),
+    LedgerRow(
+        name="zhang2018-section31-steps-optimum",
+        place="section 3.1 and section 5.1, as of a method that solves (1)",
+        statement=(
+            "M-ADMM may have a dual step for each node: read so that it solves (1) all the same."
         ),
         standing="gloss",
         evidence=counterexample("remarks:own_dual_steps"),
         cause=causes.OWN_STEPS.name,
         defence=(
-            "The experiment has nodes with dual steps of their own, and its loss settles: the "
-            "iterations converge."
+            "The text says that theta can be private, and shows a loss that settles; of where the "
+            "iterations end it says nothing."
         ),
         answer=(
-            "So they do, and whatever they converge to has the gradients O_i'(f)/theta_i sum to "
-            "zero, where the optimum of (1) has the O_i'(f): it is another problem's solution. Two "
-            "nodes with the steps 1/2 and 1/4 end at 2/3 where the optimum is 1/2."
+            "Read so it is the row before. But what they converge to has the gradients "
+            "O_i'(f)/theta_i sum to zero, where the optimum of (1) has the O_i'(f): it is another "
+            "problem's solution. Two nodes with the steps 1/2 and 1/4 end at 2/3 where the optimum "
+            "is 1/2."
         ),
     ),
     LedgerRow(
@@ -87,6 +99,8 @@ ROWS = (
         ),
         standing="gloss",
         evidence=Consequence("zhang2018-theorem31", "That theorem is meant.", link="restates"),
+        repair="one penalty for all nodes, which stays below a bound",
+        repair_check=repaired("convergence:bounded_convergence"),
     ),
     LedgerRow(
         name="zhang2018-assumption1",
@@ -245,20 +259,29 @@ ROWS = (
     LedgerRow(
         name="zhang2018-theorem32-converges",
         place="section 3.3, Theorem 3.2",
-        statement=(
-            "In the sense of this contraction (Y(t), f(t)) converges to (Y*, f*): that the "
-            "contraction holds is a way of converging."
+        statement=("(Y(t), f(t)) 'converges to (Y*, f*) in the following sense': the contraction."),
+        standing="theorem",
+        evidence=Consequence(
+            "zhang2018-contraction", "The sense is the contraction, no more.", link="restates"
         ),
+        repair=ONE_PENALTY,
+        repair_check=repaired("rates:shared_contraction"),
+    ),
+    LedgerRow(
+        name="zhang2018-theorem32-limit",
+        place="section 3.3, Theorem 3.2, 'converges' read as it is without the sense that follows",
+        statement="Under the same conditions (Y(t), f(t)) tends to (Y*, f*).",
         standing="theorem",
         evidence=counterexample("convergence:convergence"),
-        cause=causes.BOUND.name,
+        cause=causes.UNBOUNDED_SENSE.name,
         repair="one penalty for all nodes, which stays below a bound",
         repair_check=repaired("convergence:bounded_convergence"),
         defence="'In the following sense' says what is meant: the contraction, no more.",
         answer=(
-            "Then 'converges' is the wrong word. In the counterexample all nodes share a penalty, "
-            "so that the contraction holds, but in a norm that grows with the penalties, and with "
-            "delta(t) that tend to 0. Its functions are strongly convex, as Assumption 3 asks."
+            "Read so it is the row before. A reader of 'converges' expects a limit. In the "
+            "counterexample all nodes share a penalty, so that the contraction holds, but in a "
+            "norm that grows with the penalties, and with delta(t) that tend to 0. Its functions "
+            "are strongly convex, as Assumption 3 asks."
         ),
     ),
     LedgerRow(
@@ -276,10 +299,12 @@ ROWS = (
     LedgerRow(
         name="zhang2018-section33-singular-values",
         place="section 3.3, after eq. (23)",
-        statement="A larger penalty results in larger sigma-_max(t) and sigma~_max(t).",
+        statement=(
+            "'Larger penalty results in larger' sigma-_max(t) and sigma~_max(t): strictly where "
+            "the penalties of all nodes are larger, and at least as large where some are."
+        ),
         standing="gloss",
         evidence=proof("rates:singular_values_grow"),
-        note="Strictly so where all penalties grow; a single one may leave them as they are.",
     ),
     LedgerRow(
         name="zhang2018-section33-first-term",

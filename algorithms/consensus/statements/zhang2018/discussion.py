@@ -206,10 +206,11 @@ ROWS = (
         ),
         standing="gloss",
         privacy=True,
-        evidence=Consequence(
-            "zhang2018-section62",
-            "That claim's attacker knows that it takes part.",
-            link="restates",
+        evidence=OpenQuestion(
+            "How hard it is depends on the noise, of which the sentence says nothing. The attacker "
+            "of zhang2018-section62 knows that it takes part, and not the penalties: without noise "
+            "and at alpha = 30 the record is found, and at the noise of the figures, alpha = 3, no "
+            "more than by a guess. A bound on what any attacker finds there would settle it."
         ),
     ),
     LedgerRow(

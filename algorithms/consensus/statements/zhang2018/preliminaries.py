@@ -59,6 +59,8 @@ ROWS = (
         statement="The condition under which modified ADMM converges is derived.",
         standing="gloss",
         evidence=Consequence("zhang2018-theorem31", "That theorem is meant.", link="restates"),
+        repair="one penalty for all nodes, which stays below a bound",
+        repair_check=repaired("convergence:bounded_convergence"),
     ),
     LedgerRow(
         name="zhang2018-abstract-rate",
@@ -66,6 +68,8 @@ ROWS = (
         statement="A lower bound on the convergence rate is derived.",
         standing="gloss",
         evidence=Consequence("zhang2018-theorem32", "That theorem is meant.", link="restates"),
+        repair="one penalty for all nodes, and 2 m_o in place of 2 m_o + 2 sigma-_min in (23)",
+        repair_check=repaired("rates:proved_rate"),
     ),
     LedgerRow(
         name="zhang2018-section1-rates",

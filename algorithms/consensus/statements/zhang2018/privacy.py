@@ -174,13 +174,25 @@ ROWS = (
     ),
     LedgerRow(
         name="zhang2018-section5-measures",
-        place="section 5",
+        place="section 5 and section 5.2",
         statement=(
-            "L(t) is the average loss, P(t) the bound of (26) up to t, L_range(t) the spread over "
-            "runs; the smaller they are, the higher accuracy, guarantee and stability."
+            "L(t) is the average loss, P(t) the bound of (26) up to t, L_mean(t) and L_range(t) "
+            "the mean and the range of L(t) over 10 independent runs; the smaller they are, the "
+            "higher accuracy, guarantee and stability."
         ),
         standing="definition",
         evidence=Convention("It defines what the experiments measure."),
+    ),
+    LedgerRow(
+        name="zhang2018-section51-settings",
+        place="section 5.1, first sentence",
+        statement=(
+            "Five nodes with eta_i(t) = eta_i(1) q_i^(t-1), where eta_i(1) = 0.55, 0.65, 0.6, "
+            "0.55, 0.6 and q_i = 1.01, 1.03, 1.1, 1.2, 1.02; in Figure 1 (b) all eta_i(t) = 0.5 "
+            "q_1^(t-1). theta = 0.5."
+        ),
+        standing="definition",
+        evidence=Convention("They are choices."),
     ),
     LedgerRow(
         name="zhang2018-figure1a",
@@ -193,18 +205,17 @@ ROWS = (
         name="zhang2018-figure1a-consistent",
         place="section 5.1, Figure 1 (a)",
         statement=(
-            "'This is consistent with Theorem 3.1': the theorem is about such penalties too, which "
-            "grow without a bound, and they lead to the optimum."
+            "'This is consistent with Theorem 3.1': a run that converges does not contradict it."
         ),
         standing="gloss",
-        evidence=AuditEvidence("zhang2018-theorem31"),
-        cause=causes.BOUND.name,
-        repair="one penalty for all nodes, which stays below a bound",
-        repair_check=repaired("convergence:bounded_convergence"),
-        defence="The loss stops falling, which is what the figure shows, and all that is said.",
-        answer=(
-            "It may stop short of the optimum: with these penalties and five nodes of one record "
-            "each, most of the distance is left (variant penalties-of-figure-1a)."
+        evidence=Consequence(
+            "zhang2018-figure1a", "It is so if the figure shows convergence.", link="restates"
+        ),
+        note=(
+            "It does not confirm the theorem, which is refuted. These penalties grow without a "
+            "bound, and a loss that settles may do so short of the optimum: with them and five "
+            "nodes of one record each, most of the distance is left (zhang2018-theorem31, variant "
+            "penalties-of-figure-1a)."
         ),
     ),
     LedgerRow(
@@ -224,11 +235,27 @@ ROWS = (
     LedgerRow(
         name="zhang2018-figure1b-consistent",
         place="section 5.1, Figure 1 (b)",
-        statement="This is consistent with Theorem 3.2, by which the rate falls.",
+        statement=(
+            "'Which is consistent with Theorem 3.2': slower convergence does not contradict it."
+        ),
         standing="gloss",
         evidence=Consequence(
-            "zhang2018-section3", "That is what the section says of (23).", link="restates"
+            "zhang2018-figure1b", "It is so if the figure shows it.", link="restates"
         ),
+        note=(
+            "It does not confirm the theorem, which bounds the rate from below; that this bound "
+            "falls as penalties increase is zhang2018-section3."
+        ),
+    ),
+    LedgerRow(
+        name="zhang2018-section52-settings",
+        place="section 5.2, second and fourth sentence",
+        statement=(
+            "For simplicity theta = 0.5, eta_i(t) = theta q_1^(t-1) and alpha_i(t) = alpha(1) "
+            "q_2^(t-1) for all nodes, and 10 independent runs of each setting."
+        ),
+        standing="definition",
+        evidence=Convention("They are choices."),
     ),
     LedgerRow(
         name="zhang2018-section52-similar",
@@ -255,14 +282,6 @@ ROWS = (
         ),
         standing="figure",
         evidence=ReproductionEvidence("zhang2018-figure2", "both at once"),
-    ),
-    LedgerRow(
-        name="zhang2018-figure2-privacy",
-        place="section 5.2, Figure 2 (c) and (d)",
-        statement="At the same noise an increasing penalty has a smaller P(t).",
-        standing="figure",
-        privacy=True,
-        evidence=proof("remarks:smaller_loss_at_larger_penalty"),
     ),
     LedgerRow(
         name="zhang2018-section52-large",
@@ -315,7 +334,8 @@ ROWS = (
         repair_check=repaired("remarks:uneven_records"),
         defence="It compares Figure 4 with Figure 3, other things being equal.",
         answer=(
-            "Then it is true. As a conclusion from Theorem 4.1 it needs equal degrees: in a star "
+            "So read it is true, and the repair is its proof. As a conclusion "
+            "from Theorem 4.1 about every network it needs equal degrees: in a star "
             "whose centre has fewer records than the leaves the bound is lower than with even "
             "sizes."
         ),

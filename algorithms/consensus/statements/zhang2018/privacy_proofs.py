@@ -162,10 +162,12 @@ ROWS = (
     LedgerRow(
         name="zhang2018-appendixE-mean",
         place="appendix E",
-        statement="Over many iterations the mean of the noise is near 0 with high probability.",
+        statement=(
+            "Over many iterations the mean of the noise is near 0 with high probability: read of "
+            "alpha_i(t) that stay above one number, as where they are constant or increase."
+        ),
         standing="gloss",
         evidence=proof("densities:average_noise"),
-        note="If alpha_i(t) stays above one number, as where it is constant or increases.",
     ),
     LedgerRow(
         name="zhang2018-appendixE",
