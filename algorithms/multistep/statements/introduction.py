@@ -37,7 +37,7 @@ _FRONT = (
         "differentially private empirical risk minimisation.",
         standing="gloss",
         evidence=Consequence("huang2020-comparable", "Section 4.2 says the same.", "restates"),
-        repair="so it is for a number of nodes that is fixed, with as many records each",
+        repair="the same for a fixed number of nodes with as many records each",
     ),
     LedgerRow(
         name="huang2020-cited",
