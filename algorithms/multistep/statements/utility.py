@@ -177,9 +177,9 @@ _DISCUSSION = (
         repair="the same for a fixed number of nodes with as many records each",
         repair_check=CHECKS + "rates:fixed_network",
         defence="For a given network n is a constant, and (1) adds up n mean losses.",
-        answer="Read so the sentence is true, and the repair is its proof. It falls where n counts, "
-        "over which the bound sums: then it is n^2 times the other, or n times of the mean loss of "
-        "all records, 100 in the paper's own experiments.",
+        answer="Read so the sentence is true, and the repair is its proof. It falls where n "
+        "counts, over which the bound sums: then it is n^2 times the other, or n times of the mean "
+        "loss of all records, 100 in the paper's own experiments.",
     ),
 )
 

@@ -286,9 +286,9 @@ def singular_values_grow() -> tuple[Finding, ...]:
 
     ``||W X v||^2 = sum_i eta_i^2 (X v)_i^2`` grows with every eta_i, for every v, and so does its
     largest value on unit vectors; likewise with ``eta_i - theta >= 0``. Where every eta_i grows the
-    largest value does so strictly: its v has an entry of ``X v`` that is not 0. Checked are what one
-    summand gains, ``(eta' - eta)(eta' + eta) (X v)_i^2``, and squares on two nodes, as one penalty
-    grows.
+    largest value does so strictly: its v has an entry of ``X v`` that is not 0. Checked are what
+    one summand gains, ``(eta' - eta)(eta' + eta) (X v)_i^2``, and squares on two nodes, as one
+    penalty grows.
     """
     eta, more, entry = unknowns("eta eta' (Xv)_i")
     gain = (more - eta) * (more + eta) * entry**2
