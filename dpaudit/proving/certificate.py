@@ -60,6 +60,7 @@ def certify(
     --------
     >>> from dpaudit.guarantees.kinds import ApproximateDP
     >>> from dpaudit.proving.program import Program
+    >>> from dpaudit.proving.trace import Path
     >>> program = Program()
     >>> records = program.add("data", shape=(3,), part="")
     >>> total = program.add("sum", [records], shape=(), axis=None)

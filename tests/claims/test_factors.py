@@ -65,7 +65,7 @@ def test_equations_with_a_larger_right_side_are_told(name):
 
 @pytest.mark.parametrize("number", [29, 30, 32, 33, 34, 36])
 @pytest.mark.parametrize("factor", [0.5, 1.0])
-def test_an_equality_is_a_difference_and_the_others_are_two_sides(number, factor):
+def test_an_equality_is_a_distance_and_the_others_are_an_excess(number, factor):
     rng, sizes = default_rng(0), {"inner_steps": 2, "neighbours": 1, "dimension": 2}
     audited = Audited(number=number, version="published", factor=factor, **sizes)
     for _ in range(5):
@@ -74,7 +74,7 @@ def test_an_equality_is_a_difference_and_the_others_are_two_sides(number, factor
         plain = audited.sides(it)
         assert (left, right) == (sum(plain.left), sum(plain.right) * Fraction(factor))
         equality = number in (29, 30, 32)
-        expected = (abs(left - right), 0) if equality else (left, right)
+        expected = (abs(left - right) if equality else left - right, 0)
         assert audited.compared(it) == tuple(map(float, expected))
 
 

@@ -186,7 +186,7 @@ ROWS = (
         "Frank-Wolfe.",
         standing="gloss",
         evidence=OpenQuestion(
-            "Frank-Wolfe is not run in the paper, and SGD without noise; runs of all three at one "
+            "The paper runs no Frank-Wolfe, and SGD without noise; runs of all three at one "
             "privacy would settle it."
         ),
     ),

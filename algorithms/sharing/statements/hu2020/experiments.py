@@ -152,8 +152,8 @@ ROWS = (
         "privacy, especially with wide features.",
         standing="gloss",
         evidence=OpenQuestion(
-            "SGD is not run with noise. Test loss of both at one epsilon and delta, with noise "
-            "that has a proof, would settle it."
+            "The paper runs SGD without noise. Test loss of both at one epsilon and delta, with "
+            "noise that has a proof, would settle it."
         ),
         privacy=True,
     ),
