@@ -122,6 +122,7 @@ class Replay:
         for _ in range(len(self.releases)):
             draws = self._pointed(pairs, draws)
         one, stays = evaluate_stacked(self.program, pairs.one, draws)
+        stays = stays & ~self._swallowed(one, draws)
         moved = before = draws
         for _ in range(len(self.releases) + 1):
             before, moved = moved, self._moved(pairs, moved, one)
@@ -169,6 +170,15 @@ class Replay:
             rest = np.subtract(one[release.node], other[release.centre], dtype=float)
             scale = other[release.noise] / draws[number]
             found[number] = rest * self._sign(release) / scale
+        return found
+
+    def _swallowed(self, one: list[Any], draws: list[Any]) -> NDArray[np.bool_]:
+        """Return for which pairs a release is so large that its noise is lost in its rounding."""
+        found = np.zeros(len(draws[0]), dtype=bool)
+        for release in self.releases:
+            scale = np.abs(one[release.noise] / draws[self._number(release)])
+            lost = np.finfo(np.float64).eps * np.abs(one[release.node]) > _SLACK * scale
+            found |= lost.reshape(len(found), -1).any(axis=1)
         return found
 
     def _losses(self, draws: list[Any], moved: list[Any], differs: Any, stays: Any) -> Losses:
