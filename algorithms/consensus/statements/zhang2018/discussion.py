@@ -270,6 +270,21 @@ ROWS = (
         ),
     ),
     LedgerRow(
+        name="zhang2018-section63-observation",
+        place="sections 6.3 and 7",
+        statement=(
+            "The key observation: the overall perturbation 2 eta_i(t) V_i e_i(t)'f_i(t) is related "
+            "to the parameter eta_i(t) that controls the step size; section 7 says that they are "
+            "correlated so that they change in opposite directions."
+        ),
+        standing="gloss",
+        evidence=Convention("The algorithm is made so: noise enters (62) times eta_i(t)."),
+        note=(
+            "That a larger eta_i(t) means a smaller step is a row of its own, of section 6.1, and "
+            "refuted."
+        ),
+    ),
+    LedgerRow(
         name="zhang2018-section63-opposite",
         place="section 6.3",
         statement=(
