@@ -271,7 +271,7 @@ ROWS = (
     ),
     LedgerRow(
         name="zhang2018-section63-observation",
-        place="sections 6.3 and 7",
+        place="section 6.3; section 7",
         statement=(
             "The key observation: the overall perturbation 2 eta_i(t) V_i e_i(t)'f_i(t) is related "
             "to the parameter eta_i(t) that controls the step size; section 7 says that they are "
