@@ -20,7 +20,7 @@ from scipy.special import betaincinv
 
 from dpaudit.verification.document import Document, Outcome
 from dpaudit.verification.drawn import Reader
-from dpaudit.verification.reals import Real, binomial, exp, largest
+from dpaudit.verification.reals import Real, binomial_above, exp, largest
 
 _INSIDE = 1e-11  # of a rate: the interval is a little wider than its ends are computed
 _MOST_ROWS, _MOST_RUNS = 1000, 10**6
@@ -48,20 +48,6 @@ def judge_table(document: Document, reader: Reader) -> tuple[Outcome, Real, tupl
     stated = _largest_excess(rows, epsilon, delta, _alpha(document))
     outcome = Outcome(assumptions={}, quantities={"ratio": stated}, summary=summary)
     return outcome, ratio, failures
-
-
-def find_excess(rows: Sequence[Sequence[int]], epsilon: float, delta: float, alpha: float) -> float:
-    """Return how far the two intervals of the best row exceed a claim: above 1, it is refuted.
-
-    Examples
-    --------
-    >>> find_excess([(471, 500, 23, 500)], 2.0, 1e-5, 0.05) > 1
-    True
-    >>> find_excess([(471, 500, 23, 500)], 2.7, 1e-5, 0.05) > 1
-    False
-    """
-    table = [(one[0], one[1], one[2], one[3]) for one in rows]
-    return float(_largest_excess(table, Real(epsilon), Real(delta), Real(alpha)))
 
 
 def _largest_excess(rows: Sequence[Counts], epsilon: Real, delta: Real, alpha: Real) -> Real:
@@ -110,32 +96,14 @@ def _excess(row: Counts, epsilon: Real, delta: Real, share: Real) -> Real:
 
 
 def _least(hits: int, runs: int, share: Real) -> Real:
-    """Return a rate below which so many hits or more have at most that probability."""
+    """Return a rate at which so many hits or more have at most that probability.
+
+    It is looked for in doubles, and proved: an end that is a little too far inside is moved out.
+    """
     if hits == 0:
         return Real(0)
-    found = Real(float(betaincinv(hits, runs - hits + 1, float(share))) * (1 - _INSIDE))
-    assert _above(hits, runs, found) <= share, "an end of an interval is too far inside"
-    return found
-
-
-def _above(hits: int, runs: int, rate: Real) -> Real:
-    """Return at most a little more than P(Bin(runs, rate) >= hits), for a rate below the share.
-
-    Terms fall from the mode on, at least as fast as a geometric series of their ratio: what is
-    left of them is bounded by that.
-
-    Examples
-    --------
-    >>> round(float(_above(2, 3, Real(0.25))), 6)
-    0.15625
-    """
-    odds = rate / (1 - rate)
-    term = binomial(runs, hits) * rate**hits * (1 - rate) ** (runs - hits)
-    total = term
-    for count in range(hits, runs):
-        ratio = odds * (runs - count) / (count + 1)
-        term = term * ratio
-        total = total + term
-        if ratio < 1 and term < total * 1e-15:
-            return total + term * ratio / (1 - ratio)
-    return total
+    found = float(betaincinv(hits, runs - hits + 1, float(share)))
+    inside = _INSIDE
+    while not binomial_above(hits, runs, found * (1 - inside)) <= share:
+        inside *= 2
+    return Real(found * (1 - inside))
