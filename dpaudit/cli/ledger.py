@@ -118,8 +118,9 @@ def _show(found: Ledger, papers: Sequence[Paper], cause: str | None) -> Iterator
 
     judged = {paper.name: rows_of(found, paper, cause) for paper in papers}
     for paper in papers:
-        yield Text(f"{paper.name}: {paper.citation}", style="bold")
-        yield from _tables(judged[paper.name])
+        if judged[paper.name]:  # with a cause, not every paper has statements that fall by it
+            yield Text(f"{paper.name}: {paper.citation}", style="bold")
+            yield from _tables(judged[paper.name])
     yield Text(count_rows(row for rows in judged.values() for row in rows).headline, style="bold")
 
 

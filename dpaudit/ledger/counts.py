@@ -80,8 +80,9 @@ figures, 8 are reproduced.
         return (
             f"{_several(self.faults, 'independent fault')} in {_spelled(self.papers, 'paper')}, of "
             f"which {self.private_faults} {touch} a privacy guarantee; "
-            f"{_several(self.misprints, 'misprint')} and {self.others} readings or assumptions "
-            "stand apart."
+            f"{_several(self.misprints, 'misprint')} and "
+            f"{_several(self.others, 'reading or assumption', 'readings or assumptions')} stand "
+            "apart."
         )
 
     @property
@@ -132,8 +133,8 @@ def _with_verdict(judged: Sequence[JudgedRow], verdict: str) -> list[JudgedRow]:
     return [one for one in judged if one.verdict == verdict]
 
 
-def _several(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+def _several(count: int, noun: str, nouns: str | None = None) -> str:
+    return f"{count} {noun if count == 1 else nouns or noun + 's'}"
 
 
 def _are(count: int) -> str:

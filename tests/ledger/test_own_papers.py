@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from dpaudit.extension.ledger import AuditEvidence
-from dpaudit.extension.registry import PAPERS
+from dpaudit.extension.registry import CLAIMS, FIGURES, PAPERS, RELEASES
 from dpaudit.ledger.counts import count_rows
 from dpaudit.ledger.figures import published_figures
 from dpaudit.ledger.installed import installed_cards, installed_ledger
@@ -28,6 +28,22 @@ def judged(ledger):
 
 def test_every_rule_is_kept(ledger):
     assert [str(error) for error in find_errors(ledger, installed_cards())] == []
+
+
+def texts_of(row):
+    """Return the sentences of a row."""
+    said = [getattr(row.evidence, name, "") for name in ("step", "reason")]
+    return " ".join([row.statement, row.repair, row.defence, row.answer, row.note, *said])
+
+
+def test_sentences_name_rows_that_are_there(judged):
+    """By their names: a place such as "the row before" is another one where a row is added."""
+    known = {one.row.name for one in judged} | {*CLAIMS} | {*FIGURES} | {*RELEASES}
+    for one in judged:
+        said = texts_of(one.row)
+        assert not re.search(r"\b(?:row before|next rows?|row above)\b", said), one.row.name
+        named = re.findall(r"\b(?:hu2019|hu2020|huang2020|tables|zhang2018)-[a-z][\w-]*\w", said)
+        assert {*named} <= known, one.row.name
 
 
 def test_every_paper_has_rows():

@@ -160,9 +160,9 @@ _GUARANTEE = (
         defence="'There exists' stands after 'arbitrary': c_0 may depend on epsilon and delta. And "
         "nobody uses epsilon above 8, below which c_0 = 1 is right at delta = 1e-5, with room to "
         "spare.",
-        answer="Read so it is the next row, and proved. The audits are of the stricter reading, "
-        "that of who sets c_0 to a number. For l = 1 all noisy models are broadcast, and whatever "
-        "t is it is false from 8.42 on with c_0 = 1, and further up with any other.",
+        answer="Read so it is huang2020-theorem6-order, and proved. The audits are of the stricter "
+        "reading, that of who sets c_0 to a number. For l = 1 all noisy models are broadcast, and "
+        "whatever t is it is false from 8.42 on with c_0 = 1, and further up with any other.",
     ),
     LedgerRow(
         name="huang2020-theorem6-order",
@@ -186,7 +186,7 @@ _GUARANTEE = (
         repair=MORE_NOISE,
         defence="'There exists' stands after 'arbitrary': c_0 may depend on epsilon and delta, and "
         "the adversary sees averages only.",
-        answer="Read so it is true, the row before. But then c_0 is a factor that grows with "
+        answer="Read so it is huang2020-theorem6-order, which is proved. But then c_0 grows with "
         "epsilon, and O(sqrt(d ln(1/delta)) / (m epsilon)) lacks it. For l = 1 the averages are "
         "the noisy models themselves.",
     ),

@@ -144,9 +144,10 @@ _DISCUSSION = (
         cause=BOUND.name,
         repair="the bound of (24) is smaller",
         defence='The text says "can": of the bound, or on some data.',
-        answer="Of the bound it is the row before, and on some data the next one: both are proved. "
-        "The audits are of the stricter reading, to which the reference to Theorem 7 leads: there "
-        "are data on which more steps have an error that is hundreds of times as large.",
+        answer="Of the bound it is huang2020-bound-and-steps, and on some data "
+        "huang2020-inner-steps-can: both are proved. The audits are of the stricter reading, to "
+        "which the reference to Theorem 7 leads: there are data on which more steps have an error "
+        "that is hundreds of times as large.",
     ),
     LedgerRow(
         name="huang2020-inner-steps-can",

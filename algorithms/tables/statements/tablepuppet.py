@@ -278,7 +278,7 @@ _APPENDIX_C = (
         answer="The appendix names no trusted server, and calls the local data private to the "
         "client. The server receives h = theta'T without noise: it lies in the column space of the "
         "table, and separates neighbours with certainty. The models alone do not have the "
-        "guarantee either: see the next rows.",
+        "guarantee either: see tables-constants.",
     ),
     LedgerRow(
         name="tables-constants",

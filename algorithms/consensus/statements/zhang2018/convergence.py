@@ -54,7 +54,7 @@ ROWS = (
             "iterations end it says nothing."
         ),
         answer=(
-            "Read so it is the row before. But what they converge to has the gradients "
+            "Read so it is zhang2018-section31-steps. But what they converge to has the gradients "
             "O_i'(f)/theta_i sum to zero, where the optimum of (1) has the O_i'(f): it is another "
             "problem's solution. Two nodes with the steps 1/2 and 1/4 end at 2/3 where the optimum "
             "is 1/2."
@@ -278,7 +278,8 @@ ROWS = (
         repair_check=repaired("convergence:bounded_convergence"),
         defence="'In the following sense' says what is meant: the contraction, no more.",
         answer=(
-            "Read so it is the row before. A reader of 'converges' expects a limit. In the "
+            "Read so it is zhang2018-theorem32-converges. A reader of 'converges' expects a limit. "
+            "In the "
             "counterexample all nodes share a penalty, so that the contraction holds, but in a "
             "norm that grows with the penalties, and with delta(t) that tend to 0. Its functions "
             "are strongly convex, as Assumption 3 asks."
