@@ -13,6 +13,7 @@ How small alpha is, is the reader's choice; that of the file is not looked at.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -99,10 +100,13 @@ def _least(hits: int, runs: int, share: Real) -> Real:
     """Return a rate at which so many hits or more have at most that probability.
 
     It is looked for in doubles, and proved: an end that is a little too far inside is moved out.
+    Where doubles find none, 0 is one.
     """
     if hits == 0:
         return Real(0)
     found = float(betaincinv(hits, runs - hits + 1, float(share)))
+    if not math.isfinite(found):
+        return Real(0)
     inside = _INSIDE
     while not binomial_above(hits, runs, found * (1 - inside)) <= share:
         inside *= 2

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 
 import mpmath as mp
 import pytest
@@ -31,12 +32,17 @@ def verified(content, tmp_path, reader=None):
     return found.verified
 
 
+def lowest(hits, runs, share):
+    if hits == 0:
+        return 0.0
+    return brentq(lambda p: binom.sf(hits - 1, runs, p) - share, 1e-30, 1, xtol=1e-30, maxiter=999)
+
+
 def oracle(rows, epsilon, delta, alpha):
     """Return by how much both intervals exceed a claim: by root finding on scipy's law."""
     found, share = [], alpha / (2 * len(rows))
     for hits, runs, others, other_runs in rows:
-        low = brentq(lambda p, x=hits, n=runs: binom.sf(x - 1, n, p) - share, 1e-9, 1 - 1e-9)
-        high = brentq(lambda q, y=others, m=other_runs: binom.cdf(y, m, q) - share, 1e-9, 1 - 1e-9)
+        low, high = lowest(hits, runs, share), 1 - lowest(other_runs - others, other_runs, share)
         odds = mp.exp(epsilon)
         found += [(low - delta) / (odds * high), (1 - high - delta) / (odds * (1 - low))]
     return float(max(found))
@@ -78,6 +84,11 @@ def test_an_end_errs_with_its_share_and_no_more(hits, runs, share):
 def test_an_end_is_safe_where_doubles_are_coarse():
     with precision(50, 5.0):
         assert 0 < binomial_above(471, 500, _least(471, 500, Real(1e-300))) <= 1e-300
+
+
+def test_where_doubles_find_no_end_none_is_claimed(monkeypatch):
+    monkeypatch.setattr(attack_tables, "betaincinv", lambda *given: math.nan)
+    assert _least(471, 500, Real(0.0125)) <= 0
 
 
 @pytest.mark.parametrize("factor", [1 + 1e-9, 1.2])
