@@ -6,10 +6,7 @@ import math
 
 import mpmath as mp
 import pytest
-from scipy.optimize import brentq
-from scipy.stats import binom
 
-from dpaudit import audit_table
 from dpaudit.errors import DataError
 from dpaudit.estimation.attack_table import AttackRow, excess_of_intervals
 from dpaudit.verification import Reader, attack_tables
@@ -17,35 +14,18 @@ from dpaudit.verification.attack_tables import _least, judge_table
 from dpaudit.verification.document import _document
 from dpaudit.verification.judge import verify_file
 from dpaudit.verification.reals import Real, binomial_above, precision
-
-ROWS = [(471, 500, 23, 500), (40, 100, 3, 100)]
+from tests.verification.tables import ROWS, of_a_table, oracle
 
 
 @pytest.fixture
 def content():
-    return audit_table(ROWS, delta=1e-5, epsilon=2.0).certificate.document()
+    return of_a_table()
 
 
 def verified(content, tmp_path, reader=None):
     (tmp_path / "c.json").write_text(json.dumps(content))
     (found,) = verify_file(tmp_path / "c.json", reader)
     return found.verified
-
-
-def lowest(hits, runs, share):
-    if hits == 0:
-        return 0.0
-    return brentq(lambda p: binom.sf(hits - 1, runs, p) - share, 1e-30, 1, xtol=1e-30, maxiter=999)
-
-
-def oracle(rows, epsilon, delta, alpha):
-    """Return by how much both intervals exceed a claim: by root finding on scipy's law."""
-    found, share = [], alpha / (2 * len(rows))
-    for hits, runs, others, other_runs in rows:
-        low, high = lowest(hits, runs, share), 1 - lowest(other_runs - others, other_runs, share)
-        odds = mp.exp(epsilon)
-        found += [(low - delta) / (odds * high), (1 - high - delta) / (odds * (1 - low))]
-    return float(max(found))
 
 
 def test_what_is_written_is_verified(content, tmp_path):

@@ -18,7 +18,6 @@ import numpy as np
 import pytest
 from mpmath import mp
 
-from dpaudit.auditing.attack_tables import audit_table
 from dpaudit.auditing.canary_table import Table, usual_design
 from dpaudit.auditing.drawn import audit_outputs
 from dpaudit.errors import DpauditError
@@ -27,7 +26,7 @@ from dpaudit.guarantees.kinds import PureDP
 from dpaudit.records import fingerprint
 from dpaudit.report.schema import Claimed
 from dpaudit.verification import Reader, canaries, document, drawn, judge, mechanism, replayed
-from tests.verification.test_attack_tables import oracle
+from tests.verification.tables import of_a_table, true_of_table, with_its_ratio
 
 REPORTS = Path(__file__).parents[2] / "reports"
 SALT, PAIR = bytes(range(16)), ([0.0, 0.0], [1.0, 0.0])
@@ -371,27 +370,6 @@ def true_of_counts(content, found):
     assert bound <= 0 or found.ratio * bound <= LAPLACE * (1 + 1e-9)
 
 
-# Counts of an attack: intervals by root finding on scipy's law
-
-
-def true_of_table(content, found):
-    stated, rows = content["parameters"], content["instance"]["rows"]
-    ratio = oracle(rows, stated["epsilon"], stated["delta"], 1 - Reader().of_scores)
-    assert ratio > 1
-    assert found.ratio == pytest.approx(ratio, rel=1e-6)
-
-
-def with_its_ratio(content):
-    """Return a moved file with the ratio that a forger would state of it."""
-    try:
-        stated, rows = content["parameters"], content["instance"]["rows"]
-        given = [stated[name] for name in ("epsilon", "delta", "alpha")]
-        content["quantities"] = {"ratio": oracle(rows, *given)}
-    except (ArithmeticError, KeyError, TypeError, ValueError):
-        pass
-    return content
-
-
 # The moves
 
 
@@ -414,11 +392,8 @@ def families(monkeypatch):
     check = functools.partial(true_of_canaries, table=table, reader=reader)
     found["canaries"] = Family(content, reader, check, functools.partial(repaired, table=table))
     chosen = {}
-    monkeypatch.setattr(
-        replayed,
-        "elsewhere",
-        lambda blob, reader: chosen["known"].seen(cloudpickle.loads(blob)),
-    )
+    seen = lambda blob, reader: chosen["known"].seen(cloudpickle.loads(blob))  # noqa: E731
+    monkeypatch.setattr(replayed, "elsewhere", seen)
     monkeypatch.setattr(replayed, "disagreements", lambda *_: [])
     for name, (known, *_) in KNOWN.items():
 
@@ -432,9 +407,7 @@ def families(monkeypatch):
     of_claim = fake_audit(template, lambda content: mechanism._claimed(content))
     monkeypatch.setattr(mechanism, "_audited", of_claim)
     found["mechanism"] = Family(counted("mechanism"), of_mechanism(), true_of_counts)
-    table_of_attack = audit_table([(471, 500, 23, 500), (40, 100, 3, 100)], delta=1e-5, epsilon=2.0)
-    written = table_of_attack.certificate.document()
-    found["attack-table"] = Family(written, Reader(), true_of_table, with_its_ratio)
+    found["attack-table"] = Family(of_a_table(), Reader(), true_of_table, with_its_ratio)
     return found
 
 
