@@ -254,20 +254,6 @@ def chi2_above(degrees: int, x: Number) -> Real:
     return _finite((_ball(x) / 2).gamma_upper(arb(degrees) / 2, regularized=1))
 
 
-def binomial_above(hits: int, runs: int, rate: Number) -> Real:
-    """Return the probability of at least so many hits, above 0, in runs that each hit at a rate.
-
-    It is the regularised incomplete beta function of the rate.
-
-    Examples
-    --------
-    >>> round(float(binomial_above(2, 3, 0.25)), 6)
-    0.15625
-    """
-    above = _ball(rate).beta_lower(arb(hits), arb(runs - hits + 1), regularized=True)
-    return _finite(above)
-
-
 def binomial(n: int, k: int) -> Real:
     """Return the number of subsets of k among n."""
     return Real(math.comb(n, k))

@@ -17,11 +17,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from flint import arb
 from scipy.special import betaincinv
 
 from dpaudit.verification.document import Document, Outcome
 from dpaudit.verification.drawn import Reader
-from dpaudit.verification.reals import Real, binomial_above, exp, largest
+from dpaudit.verification.reals import Real, Undecided, exp, largest
 
 _INSIDE = 1e-11  # of a rate: the interval is a little wider than its ends are computed
 _MOST_ROWS, _MOST_RUNS = 1000, 10**6
@@ -111,3 +112,25 @@ def _least(hits: int, runs: int, share: Real) -> Real:
     while not binomial_above(hits, runs, found * (1 - inside)) <= share:
         inside *= 2
     return Real(found * (1 - inside))
+
+
+def binomial_above(hits: int, runs: int, rate: float) -> Real:
+    """Return the probability of at least so many hits, above 0, in runs that each hit at a rate.
+
+    It is the regularised incomplete beta function of the rate.
+
+    Raises
+    ------
+    Undecided
+        More digits are needed.
+
+    Examples
+    --------
+    >>> round(float(binomial_above(2, 3, 0.25)), 6)
+    0.15625
+    """
+    ends = arb(hits), arb(runs - hits + 1)
+    found = Real(rate).ball.beta_lower(*ends, regularized=True)
+    if not found.is_finite():
+        raise Undecided
+    return Real(found)

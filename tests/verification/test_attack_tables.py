@@ -10,10 +10,10 @@ import pytest
 from dpaudit.errors import DataError
 from dpaudit.estimation.attack_table import AttackRow, excess_of_intervals
 from dpaudit.verification import Reader, attack_tables
-from dpaudit.verification.attack_tables import _least, judge_table
+from dpaudit.verification.attack_tables import _least, binomial_above, judge_table
 from dpaudit.verification.document import _document
 from dpaudit.verification.judge import verify_file
-from dpaudit.verification.reals import Real, binomial_above, precision
+from dpaudit.verification.reals import Real, precision
 from tests.verification.tables import ROWS, of_a_table, oracle
 
 
@@ -57,7 +57,7 @@ ENDS = [(3, 10), (471, 500), (1, 1), (1, 10**6), (500_000, 10**6), (10**6, 10**6
 def test_an_end_errs_with_its_share_and_no_more(hits, runs, share):
     with precision(50, 5.0):
         rate = _least(hits, runs, Real(share))
-        assert binomial_above(hits, runs, rate) <= share
+        assert binomial_above(hits, runs, float(rate)) <= share
         assert binomial_above(hits, runs, float(rate) * (1 + 1e-9)) > share
 
 
