@@ -19,8 +19,8 @@ from pathlib import Path
 import pytest
 
 COSTS = Path(__file__).with_name("costs.toml")
-FAMILY, FILE, DEAR = 0.4, 1.5, 0.4  # seconds
-_LEAST = 0.5  # of what is written down
+FAMILY, FILE, DEAR = 0.25, 1.0, 0.25  # seconds
+_LEAST = 0.25  # of what is written down
 
 
 def family_of(nodeid: str) -> str:
@@ -67,7 +67,7 @@ def read_costs() -> dict[str, float]:
 
 def write_costs(found: Counter[str], path: Path = COSTS) -> None:
     """Write the families that take more than a moment, the longest first."""
-    lines = [f'"{name}" = {cost:.1f}' for name, cost in found.most_common() if cost > _LEAST]
+    lines = [f'"{name}" = {cost:.2f}' for name, cost in found.most_common() if cost > _LEAST]
     path.write_text("\n".join(["# Seconds; see costs.py.", *lines, ""]), encoding="utf-8")
 
 
