@@ -25,6 +25,8 @@ from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.currency import Currency
 from dpaudit.guarantees.kinds import GaussianDP, Guarantee
+from dpaudit.laws.code import code_of
+from dpaudit.laws.isolated import Isolated
 from dpaudit.neighbours.found import Declared, depends_on_reading
 from dpaudit.report.counts import BinCounts, ScoreCounts, WealthPath
 from dpaudit.report.document import Result
@@ -34,6 +36,7 @@ from dpaudit.report.schema import (
     BudgetEntry,
     CarryingEvent,
     Claimed,
+    CodeFile,
     DeltaCurves,
     Measured,
     ModelBased,
@@ -185,8 +188,18 @@ def privacy_result(
         counts=evidence.counts,
         unit=evidence.unit,
         repeatable=evidence.repeatable,
+        code=_code_file(case),
         rerun=rerun,
     )
+
+
+def _code_file(case: PrivacyCase) -> CodeFile | None:
+    """Return the file of a mechanism of one's own; None of an installed claim, or of no file."""
+    if case.reading is None:
+        return None
+    mechanism = case.mechanism
+    found = mechanism.code if isinstance(mechanism, Isolated) else code_of(mechanism)
+    return None if found is None else CodeFile(**found._asdict())
 
 
 def carrying_event(evidence: Evidence, verdict: Verdict) -> CarryingEvent | None:

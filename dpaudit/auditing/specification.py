@@ -7,9 +7,6 @@ file last: none there takes the place of a library.
 
 from __future__ import annotations
 
-import csv
-import json
-import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,19 +17,20 @@ from pydantic import BaseModel, ConfigDict, Field
 
 import dpaudit.auditing.claims as claims
 from dpaudit.auditing.api import DEFAULT_TRIALS, own_case
-from dpaudit.auditing.arrays import read_array
 from dpaudit.auditing.beside import require_reachable
 from dpaudit.auditing.code_proof import is_proof_required, prove_code, trials_of
 from dpaudit.auditing.found_pairs import Effort, found_in, refuse_beside_domain
 from dpaudit.auditing.plan import Plan
+from dpaudit.auditing.record_files import records_from as records_from
 from dpaudit.auditing.release import proof_of
 from dpaudit.auditing.run import Prepared
 from dpaudit.domains import Dates, Domain, domain_of
-from dpaudit.errors import DataError, InvalidArgument, Shown, shorten
+from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.execution import importable
 from dpaudit.extension.models import given_settings, with_settings
 from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.setting_table import (
+    AcceptanceSettings,
     AuditSettings,
     Door,
     Kind,
@@ -47,7 +45,7 @@ from dpaudit.laws.observed import Reading
 from dpaudit.neighbours import Metric, Pair
 from dpaudit.neighbours.candidates import Candidate
 from dpaudit.neighbours.found import FoundPair, chosen_relation, found_pair
-from dpaudit.records import Record, are_shown, stray
+from dpaudit.records import Record, stray
 from dpaudit.toml import read_tables
 
 
@@ -194,6 +192,12 @@ def _parsed(table: Any, path: Path) -> Specification:
     if "claim" in table:
         return parsed_parameters(_CLAIM, table)
     return parsed_parameters(_MECHANISM, table, records=_RECORDS)
+
+
+def baseline_of(specification: Specification, path: Path) -> Path | None:
+    """Return the file of accepted refutations that a specification names, beside its own file."""
+    named = given_settings(specification, rows_of(AcceptanceSettings)).get("baseline")
+    return None if named is None else path.parent / named
 
 
 def settings_of(specification: Specification, overrides: dict[str, Any]) -> Settings:
@@ -379,44 +383,6 @@ def _of_one_kind(given: list[Any]) -> bool:
     return bool(given) and any(all(isinstance(one, kind) for one in given) for kind in (str, dict))
 
 
-def records_from(file: Path) -> Any:
-    """Return the records of a file: .csv, .json or .npy; a graph of .edgelist or .graphml.
-
-    Raises
-    ------
-    DataError
-        It cannot be read, or is not what its name says.
-    """
-    try:
-        if file.suffix == ".json":
-            return json.loads(file.read_text(encoding="utf-8"))
-        if file.suffix in (".edgelist", ".graphml"):
-            return _graph(file)
-        if file.suffix == ".csv" and _has_names(file):
-            return _table_of_names(file)
-        if file.suffix == ".csv":
-            return np.loadtxt(file, delimiter=_separator(file), ndmin=1)
-        if file.suffix == ".npy":
-            return np.asarray(read_array(file), dtype=np.float64)
-        return np.loadtxt(file, delimiter=",", ndmin=1)
-    except OSError as error:
-        reason = f"cannot be read ({error.strerror}), expected a .npy or .csv file"
-        raise DataError(f"{file}: {reason}") from None
-    except (ValueError, TypeError, EOFError) as error:
-        raise DataError(f"{file}: holds no table of numbers{_where(error)}") from None
-
-
-def _graph(file: Path) -> Any:
-    """Return the graph of a file; one that the reader of its kind refuses is no graph."""
-    import networkx
-
-    read = networkx.read_graphml if file.suffix == ".graphml" else networkx.read_edgelist
-    try:
-        return read(file)
-    except (networkx.NetworkXException, SyntaxError, TypeError, ValueError, LookupError):
-        raise DataError(f"{file}: holds no graph, as networkx reads {file.suffix}") from None
-
-
 def with_days(records: Any, domain: Domain | None) -> Any:
     """Return a table with the texts of its columns of days as days, as a domain says of them.
 
@@ -437,61 +403,3 @@ def with_days(records: Any, domain: Domain | None) -> Any:
         expected = "days such as 2024-03-01 in the columns of days"
         raise InvalidArgument("dataset", Shown("other texts"), expected) from None
     return records.assign(**read) if read else records
-
-
-def _has_names(file: Path) -> bool:
-    """Return whether the first line of a table names its columns: no entry of it is a number."""
-    with file.open(encoding="utf-8") as lines:
-        entries = next(lines, "").strip().split(_separator(file))
-    return all(re.match(r'\s*"?[A-Za-z_]', entry) for entry in entries) and entries != [""]
-
-
-def _table_of_names(file: Path) -> Any:
-    try:
-        import pandas
-    except ImportError:
-        reason = "has names of columns: pip install pandas, and it is read as a table"
-        raise DataError(f"{file}: {reason}") from None
-    separator = _separator(file)
-    found = pandas.read_csv(file, sep=separator)
-    if separator == ";" and any(map(_has_decimal_commas, found.columns.map(found.get))):
-        found = pandas.read_csv(file, sep=separator, decimal=",")
-    return found
-
-
-_SEPARATORS = (",", ";", "\t")
-
-
-def _separator(file: Path) -> str:
-    """Return what separates the columns of a table, by its first line.
-
-    Raises
-    ------
-    DataError
-        It may be either of two.
-    """
-    with file.open(encoding="utf-8", newline="") as lines:
-        first = next(lines, "")
-    fields = {one: len(next(csv.reader([first], delimiter=one), [])) for one in _SEPARATORS}
-    several = [one for one, count in fields.items() if count > 1]
-    if len(several) > 1:
-        names = " or ".join(map(repr, several))
-        raise DataError(f"{file}: columns are separated by {names}, expected one of them alone")
-    return several[0] if several else ","
-
-
-def _has_decimal_commas(column: Any) -> bool:
-    """Return whether a column is numbers with a comma in the place of the point."""
-    texts = [str(one) for one in column]
-    return bool(texts) and all(re.fullmatch(r"-?\d+,\d+", one) for one in texts)
-
-
-def _where(error: Exception) -> str:
-    """Return the place that numpy names; what else it says may be what stands there."""
-    if are_shown():
-        return f": {shorten(Shown(error))}"
-    place = _PLACE.search(str(error))
-    return "" if place is None else f" ({place[0]}, as numpy counts; --show-records shows it)"
-
-
-_PLACE = re.compile(r"at row \d+(, column \d+)?")

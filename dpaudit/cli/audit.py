@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import dpaudit.cli.completion as completion
+from dpaudit.cli.accepting import Acceptances, acceptances_of
 from dpaudit.cli.batch import Batch
 from dpaudit.cli.beyond import BackendName, Scheduler, Shard, executor_for
 from dpaudit.cli.ending import ShowRecords, Traceback
@@ -20,7 +21,14 @@ from dpaudit.cli.output import Output, processes
 from dpaudit.cli.setting_options import takes, values_of
 from dpaudit.cli.storing import NoStore, Store, keeping, kept_at
 from dpaudit.errors import InvalidArgument, UnknownName
-from dpaudit.extension.setting_table import AuditSettings, Door, ProcessSettings, names_of, rows_of
+from dpaudit.extension.setting_table import (
+    AcceptanceSettings,
+    AuditSettings,
+    Door,
+    ProcessSettings,
+    names_of,
+    rows_of,
+)
 from dpaudit.records import are_shown
 
 if TYPE_CHECKING:
@@ -83,9 +91,11 @@ def audit(
     A target is the name of a claim, a file of audits (.toml), or module:function (or
     file.py:function), a mechanism of your own, with --dataset, --neighbour and --epsilon.
 
-    Exit status: 0 if no claim is refuted, 1 if one is, 2 if a verdict is missing.
+    Exit status: 0 if no claim is refuted, 1 if one is that no baseline accepts, 2 if a verdict is
+    missing.
     """
     values = values_of(_ROWS, given)
+    accepted = {n: values.pop(n) for n in names_of(AcceptanceSettings) if n in values}
     overrides = {name: values[name] for name in names_of(AuditSettings) if name in values}
     output = Output(directory=out, formats=formats_of(formats, as_json), quiet=quiet)
     if watch is not None:
@@ -99,6 +109,10 @@ def audit(
         return stream.run(watch, {**overrides, **shown}, output)
     if every == bool(targets):
         raise InvalidArgument("targets", targets or [], "names of claims or files, or else --all")
+    if accepted and (watch is not None or every):
+        name, value = next(iter(accepted.items()))
+        expected = f"nothing with {'--all' if every else '--watch'}: of audits that are named"
+        raise InvalidArgument(f"--{name.replace('_', '-')}", value, expected)
     if every and (timed := [values[name] for name in ("time", "looks") if name in values]):
         expected = "nothing with --all: some claims are searched"
         raise InvalidArgument("time", timed[0], expected)
@@ -112,11 +126,15 @@ def audit(
     folder = (out or "reports") if every else out
     kept = kept_at(store, no_store, folder, described.document(), shard)
     executor = executor_for(backend, scheduler, shard, processes(workers))
-    return carry_out(described, kept, output, executor)
+    return carry_out(described, kept, output, executor, acceptances_of(accepted))
 
 
 def carry_out(
-    described: AuditCommand, where: Storing | None, output: Output, executor: Executor
+    described: AuditCommand,
+    where: Storing | None,
+    output: Output,
+    executor: Executor,
+    acceptances: Acceptances,
 ) -> int:
     """Carry out a command that is described, and return the exit status."""
     overrides = described.overrides | ({"show_records": True} if are_shown() else {})
@@ -127,7 +145,7 @@ def carry_out(
     isolation = isolation_of(described.processes)
     with keeping(where):
         named = list(map(reference_of, described.targets))
-        return run(named, overrides, executor, output, isolation, described.own)
+        return run(named, overrides, executor, output, isolation, described.own, acceptances)
 
 
 def isolation_of(asked: ProcessSettings) -> Isolation:
@@ -149,6 +167,7 @@ def run(
     output: Output,
     isolation: Isolation,
     own: Mapping[str, Any] | None = None,
+    acceptances: Acceptances | None = None,
 ) -> int:
     """Run every audit and return the exit status.
 
@@ -177,6 +196,7 @@ def run(
     batch = Batch(
         names=[one.name for one in asked],
         places=[one.where() for one in asked] if output.formats != Formats() else [],
+        baselines=[(acceptances or Acceptances()).of_audit(one.baseline) for one in asked],
         executor=executor,
         output=output,
     )
@@ -190,14 +210,15 @@ def run(
 class Asked:
     """An audit as it is asked for: its name, what prepares it, whether its confidence is its own.
 
-    A file may say at what confidence one of its audits has to hold. ``where`` finds its place in
-    the source.
+    A file may say at what confidence one of its audits has to hold, and which ``baseline`` it has.
+    ``where`` finds its place in the source.
     """
 
     name: str
     prepare: Callable[[], Prepared]
     own_confidence: bool = False
     where: Callable[[], Place | None] = lambda: None
+    baseline: Path | None = None
 
 
 def _asked(
@@ -225,6 +246,7 @@ def _asked(
         replace(
             _specified(one, path, overrides, plan, isolation),
             where=partial(_place, one, path, None if _is_own(target) else number),
+            baseline=specification.baseline_of(one, path),
         )
         for number, one in enumerate(specified)
     ]

@@ -19,9 +19,11 @@ from dpaudit.cli.output import Output, counted, say, status, withheld
 from dpaudit.cli.progress import progress_bar
 from dpaudit.cli.storing import held, taken_from
 from dpaudit.records import are_shown
+from dpaudit.report.acceptance import unmatched_line
 from dpaudit.text import one_line
 
 if TYPE_CHECKING:
+    from dpaudit.auditing.baseline import Baseline
     from dpaudit.auditing.run import Audited, Prepared
     from dpaudit.errors import DpauditError
     from dpaudit.execution import Executor
@@ -43,12 +45,15 @@ class Batch:
         Where they belong in the source; empty if nobody asks.
     executor, output
         Who computes, and where results go.
+    baselines
+        Of each, the refutations that are accepted; empty if none are.
     """
 
     names: Sequence[str]
     executor: Executor
     output: Output
     places: Sequence[Place | None] = ()
+    baselines: Sequence[Baseline | None] = ()
     root: Path = field(default_factory=Path.cwd)
     began: float = field(default_factory=clock.began)
     ended: dict[int, Audited] = field(default_factory=dict)
@@ -116,13 +121,27 @@ class Batch:
             except ShareDrawn as drawn:
                 self.shares.append(f"{one_line(self.names[place])}: {drawn}.")
                 return
-            self.ended[place] = found
+            self.ended[place] = self._compared(place, found)
         if place in self._failed:
             return
         with attempted([]):  # it is tried again at the end
             self._write()
         if found.interrupted:
             raise KeyboardInterrupt
+
+    def _compared(self, place: int, found: Audited) -> Audited:
+        """Return an audit with what its baseline says of it."""
+        baseline = self.baselines[place] if self.baselines else None
+        if baseline is None:
+            return found
+        with attempted(self.failures, self.name_of(place)):
+            found = replace(found, result=baseline.judge(found.result))
+        return found
+
+    def _unmatched(self) -> list[str]:
+        """Return what there is to say of accepted refutations that no audit is about."""
+        distinct = {id(one): one for one in self.baselines if one is not None}
+        return [line for one in distinct.values() for line in one.unmatched(self.missing)]
 
     def _report(self) -> Report:
         from dpaudit.auditing.budget import whole_report
@@ -132,7 +151,8 @@ class Batch:
         spent = time.monotonic() - self.began
         environment = Environment.of_this_machine(self.executor.workers, spent)
         environment = environment.model_copy(update={"taken": taken_from(where_stored())})
-        return whole_report(self.results, environment, self.missing)
+        whole = whole_report(self.results, environment, self.missing)
+        return whole.model_copy(update={"unmatched": self._unmatched()})
 
     def _write(self) -> None:
         """Write the report, if one was asked for and something is new."""
@@ -197,11 +217,12 @@ class Batch:
                 streams.write_json(self._document())
             else:
                 show_format(shown, self._entries(), self._document())
-            for line in _holding(self.paths):
+            for line in [*map(unmatched_line, report.unmatched), *_holding(self.paths)]:
                 streams.tell(line)
             return
         for part in verdict_lines(report.results):
             console().print(part)
+        say([unmatched_line(one) for one in report.unmatched], self.output)
         if len(report.budget) > 1:
             console().print(budget_line(report))
         if self.output.directory is None:

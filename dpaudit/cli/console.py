@@ -13,7 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 import dpaudit.cli.streams as streams
-from dpaudit.report.formatting import NONE, label, number, numbers, percent
+from dpaudit.report.acceptance import describe
+from dpaudit.report.formatting import NONE, label, number, numbers, percent, shown_verdict
 from dpaudit.text import one_line, printable
 from dpaudit.verdicts import Verdict
 
@@ -152,6 +153,8 @@ def verdict_lines(results: Sequence[Result]) -> Iterator[Text | Table]:
     yield verdict_table(results)
     for result in results:
         yield Text(f"{label(result)}: {one_line(result.reason)}")
+        if result.acceptance is not None:
+            yield Text(f"  {one_line(describe(result.acceptance))}")
         if result.measured.upper is None and result.kind == "privacy":
             note = one_line(str(result.measured.upper_note))
             yield Text(f"  No certified upper end: {note}.", style="dim")
@@ -183,7 +186,7 @@ def verdict_table(results: Sequence[Result]) -> Table:
     table.add_column("Verdict", no_wrap=True)
     for result in results:
         claim, claimed, proved, measured = map(cell, _cells(result))
-        verdict = Text(result.verdict, style=STYLES[result.verdict])
+        verdict = Text(shown_verdict(result), style=STYLES[result.verdict])
         table.add_row(claim, claimed, proved, measured, verdict)
     return table
 

@@ -38,14 +38,15 @@ def processes(asked: int | None) -> int:
 
 
 def status(results: Sequence[Result]) -> int:
-    """Return the exit status of verdicts (`dpaudit.verdicts`).
+    """Return the exit status of verdicts (`dpaudit.verdicts`); what is accepted has no part in it.
 
     Examples
     --------
     >>> status([])
     0
     """
-    return status_of("withheld" if one.misses_proof else one.verdict for one in results)
+    counted = [one for one in results if one.misses_proof or not one.is_accepted]
+    return status_of("withheld" if one.misses_proof else one.verdict for one in counted)
 
 
 def withheld(results: Sequence[Result]) -> list[DpauditError]:

@@ -18,13 +18,15 @@ import dpaudit.cli.audit as audit
 import dpaudit.cli.ending as ending
 import dpaudit.cli.selftest as selftest
 import dpaudit.cli.streams as streams
+from dpaudit.cli.accepting import acceptances_of
 from dpaudit.cli.beyond import BackendName, Scheduler, executor_for
 from dpaudit.cli.console import console
 from dpaudit.cli.ending import ShowRecords, Traceback
 from dpaudit.cli.formats import JSON, Format, formats_of
-from dpaudit.cli.options import Json, Quiet, integer_option, reference_of
+from dpaudit.cli.options import OUTPUT, Json, Quiet, integer_option, reference_of
 from dpaudit.cli.storing import FILE
 from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.extension.setting_table import row_of
 from dpaudit.text import one_line
 
 if TYPE_CHECKING:
@@ -162,13 +164,19 @@ def resume(
     formats: Format = None,
     as_json: Json = False,
     quiet: Quiet = False,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            "--baseline", metavar="FILE", help=row_of("baseline").help, rich_help_panel=OUTPUT
+        ),
+    ] = None,
     traceback: Traceback = False,
     show_records: ShowRecords = False,
 ) -> int:
     """Go on with the command that was interrupted, or repeat it from what was kept.
 
-    A store says what was computed; where results go, who computes, and whether records are shown is
-    said here.
+    A store says what was computed; where results go, who computes, what is accepted, and whether
+    records are shown is said here.
 
     Exit status: that of the command.
     """
@@ -188,12 +196,14 @@ def resume(
     output = Output(directory=out, formats=formats_of(formats, as_json), quiet=quiet)
     executor = executor_for(backend, scheduler, None, processes(workers))
     where = Storing(path, command.document())
+    if baseline is not None and (not isinstance(command, AuditCommand) or command.every):
+        raise InvalidArgument("baseline", baseline, "nothing: no audit that is named is resumed")
     if not isinstance(command, AuditCommand):
         return _carried_out(command, where, output, executor)
     if (begun := command.processes.in_process) != in_process:
         expected = f"{begun}, as this audit was begun; say --in-process if you trust it"
         raise InvalidArgument("in_process", in_process, expected)
-    return audit.carry_out(command, where, output, executor)
+    return audit.carry_out(command, where, output, executor, acceptances_of({"baseline": baseline}))
 
 
 def _carried_out(

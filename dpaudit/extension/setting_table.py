@@ -1,62 +1,21 @@
 """The table of settings: each is stated once, with all that any door of an audit says of it.
 
-A row is a field of one of three classes: its name, its type and its default are the field's, and
+A row is a field of one of four classes: its name, its type and its default are the field's, and
 `setting` adds what it means, of which kind its values are, who takes it, and to which group of a
 help page it belongs. The command line, its plan, files of audits, what a store describes, the
 marker of pytest and the watch of a stream are made of the rows; the signature of `dpaudit.audit` is
-checked against them. The module needs nothing, so that a help page costs nothing.
+checked against them. The module needs nothing of weight, so that a help page costs nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from enum import Enum
 from typing import Any
 
-
-class Group(Enum):
-    """What a setting is about, as help pages show it."""
-
-    CLAIM = "Claim"
-    DATA = "Data"
-    MECHANISM = "Mechanism of your own"
-    EFFORT = "Effort"
-    OUTPUT = "Output"
-    MACHINE = "Machine"
-
-
-class Kind(Enum):
-    """What values of a setting are."""
-
-    NUMBER = "a number"
-    NUMBERS = "two numbers"
-    INTEGER = "an integer"
-    FLAG = "whether"
-    WORD = "a word"
-    WORDS = "words"
-    FILE = "a file or folder"
-    RECORDS = "records, or a file of them"
-    CURVE = "epsilons with their deltas, or a file of them"
-    BOUNDS = "low and high, for all columns or by column"
-    LOOKS = "trials and shares"
-    PARAMETERS = "values by name"
-
-
-class Door(Enum):
-    """Where an audit may be asked for."""
-
-    PYTHON = "dpaudit.audit"
-    COMMAND = "dpaudit audit"
-    FILE = "a file of audits, of a mechanism"
-    CLAIM = "a file of audits, of an installed claim"
-    MARKER = "pytest.mark.dp"
-    STREAM = "dpaudit audit --watch"
-    REPLAY = "dpaudit replay"
-    SENSITIVITY = "dpaudit sensitivity"
-    VIEWS = "dpaudit views"
-    PROVE = "dpaudit prove"
-
+from dpaudit.extension.setting_kinds import Door as Door
+from dpaudit.extension.setting_kinds import Group as Group
+from dpaudit.extension.setting_kinds import Kind as Kind
 
 _ALL = frozenset(Door)
 _CLAIMED = _ALL - {Door.SENSITIVITY, Door.VIEWS}  # nothing is claimed of a query, or a view
@@ -65,6 +24,7 @@ _OWN = _AUDITS - {Door.CLAIM}
 _RUN = _AUDITS - {Door.MARKER}  # of a run of tests these are the run's
 _CLAIMS = frozenset({Door.COMMAND, Door.CLAIM})
 _LINES = frozenset({Door.COMMAND, Door.FILE})
+_JUDGED = frozenset({Door.COMMAND, Door.CLAIM, Door.FILE})
 _PROCESSES = frozenset({Door.COMMAND, Door.REPLAY, Door.SENSITIVITY, Door.VIEWS, Door.PROVE})
 
 
@@ -428,11 +388,41 @@ class ProcessSettings:
     )
 
 
-TABLE = (AuditSettings, OwnSettings, ProcessSettings)
+@dataclass(frozen=True, kw_only=True)
+class AcceptanceSettings:
+    """Which refutations are accepted: they decide no verdict, and the exit status alone."""
+
+    baseline: str | None = setting(
+        None,
+        Kind.FILE,
+        Group.OUTPUT,
+        "A file of accepted refutations, which do not end with status 1",
+        doors=_JUDGED,
+    )
+    accept: str | None = setting(
+        None,
+        Kind.WORD,
+        Group.OUTPUT,
+        "Write what is refuted into the baseline, for this reason",
+        doors=frozenset({Door.COMMAND}),
+        metavar="REASON",
+    )
+    accept_until: str | None = setting(
+        None,
+        Kind.WORD,
+        Group.OUTPUT,
+        "The last day on which that is accepted",
+        "always",
+        doors=frozenset({Door.COMMAND}),
+        metavar="DAY",
+    )
+
+
+TABLE = (AuditSettings, OwnSettings, ProcessSettings, AcceptanceSettings)
 
 
 def rows_of(*classes: type, door: Door | None = None) -> tuple[Setting, ...]:
-    """Return the rows that fields of classes are, by default of all three; those of one door.
+    """Return the rows that fields of classes are, by default of all; those of one door.
 
     Examples
     --------

@@ -24,12 +24,15 @@ from dpaudit.neighbours.found import chosen_relation
 from dpaudit.plugin.failing import claimed, words
 from dpaudit.plugin.marker import OF_TEST, PROVED, merged
 from dpaudit.refutation import certificates_text
+from dpaudit.report.acceptance import describe
 from dpaudit.report.schema import Result
 from dpaudit.store.keeping import Storing, storing
 from dpaudit.verdicts import status_of
 
 if TYPE_CHECKING:
     from _pytest.outcomes import Failed
+
+    from dpaudit.auditing.baseline import Baseline
 else:
     Failed = pytest.fail.Exception  # its public name, which has no type
 
@@ -60,6 +63,8 @@ class Auditor:
         How many audits were planned for it when collection had ended; 0 if it was not seen there.
     store
         The file of what is kept, if one was asked for.
+    baseline
+        The refutations that are accepted, if there are any.
     whole
         Whether whole results are wanted, for a report.
 
@@ -80,6 +85,7 @@ class Auditor:
     confidence: float
     planned: int
     store: str | None = None
+    baseline: Baseline | None = None
     whole: bool = False
     made: int = 0
     thread: int = field(default_factory=threading.get_ident)
@@ -142,12 +148,14 @@ class Auditor:
         try:
             self._begin(options)
             result, kept = self._audited(mechanism, dataset, neighbour, options)
+            if self.baseline is not None:
+                result = self.baseline.judge(result, self._name)
         except DpauditError as error:
             # Its words say it all: who reads a test's failure need not go through our calls.
             raise error.with_traceback(None) from None
         self._note(result, kept)
         unproved = result.verdict != "proved" and self.marker.get(PROVED, False)
-        if unproved or status_of([result.verdict]):
+        if unproved or (status_of([result.verdict]) and not result.is_accepted):
             raise Refuted(words(result, self._place(), self._again()), pytrace=False)
         if result.verdict == "not refuted" and result.unvarying:
             warnings.warn(UNVARYING, stacklevel=3)
@@ -196,7 +204,6 @@ class Auditor:
 
     def _note(self, result: Result, kept: bool) -> None:
         """Keep what was found for the report, and for machines that read JUnit's XML."""
-        name = self.item.nodeid + (f" ({self.made})" if self.planned > 1 else "")
         said = {
             "claimed": claimed(result),
             "lower": f"{result.lower:.12g}",
@@ -207,12 +214,26 @@ class Auditor:
         }
         if result.witness is not None:
             said["witness"] = result.witness.sentence
+        if result.acceptance is not None:
+            said["baseline"] = describe(result.acceptance)
         if kept:
             said["kept"] = "all of it was drawn before"
         number = f".{self.made}" if self.planned > 1 else ""
         self.item.user_properties += [(f"dpaudit{number}.{k}", v) for k, v in said.items()]
         entry = {"verdict": result.verdict, "alpha": 1 - self.confidence, "kept": kept}
-        self.found.append(entry | (self._document(name, result) if self.whole else {}))
+        entry |= {} if self.baseline is None else self._compared(result)
+        self.found.append(entry | (self._document(self._name, result) if self.whole else {}))
+
+    def _compared(self, result: Result) -> dict[str, Any]:
+        """Return what the baseline says of a result, as plain data."""
+        known = result.acceptance
+        words = None if known is None else f"{self._name}: {describe(known)}"
+        return {"audit": self._name, "accepted": result.is_accepted, "baseline": words}
+
+    @property
+    def _name(self) -> str:
+        """What the audit under way is called: the test, and which of its audits it is."""
+        return self.item.nodeid + (f" ({self.made})" if self.planned > 1 else "")
 
     def _document(self, name: str, result: Result) -> dict[str, Any]:
         """Return the result as text that crosses the border of a process, with its certificate."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 
+from dpaudit.report.acceptance import describe
 from dpaudit.report.formatting import as_certain, numbers, why_unproved
 from dpaudit.report.schema import Result
 from dpaudit.text import printable
@@ -27,6 +28,7 @@ def words(result: Result, place: str, again: str) -> str:
     said = _SAID[result.verdict](result)
     lines = [
         *said,
+        *([] if result.acceptance is None else [describe(result.acceptance)]),
         f"pair: {result.relation}; {result.pair}",
         f"at: {place}",
     ]

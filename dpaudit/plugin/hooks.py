@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from _pytest.unittest import TestCaseFunction
 
 if TYPE_CHECKING:
+    from dpaudit.auditing.baseline import Baseline
     from dpaudit.plugin.auditor import Auditor
 
 FIXTURE, MARKER = "dp_audit", "dp"
@@ -43,6 +45,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("confidence", float, "C", f"of all audits of the run together ({CONFIDENCE})")
     add("report", str, "DIR", "write a report of the whole run into this directory")
     add("store", str, "FILE", "keep what is drawn, and take from there what is the same again")
+    add("baseline", str, "FILE", "accepted refutations, which fail no test")
+    add("accept", str, "REASON", "write what is refuted into the baseline, for this reason")
 
 
 _RANGES: tuple[tuple[str, Callable[[float], bool], str], ...] = (
@@ -60,6 +64,9 @@ def pytest_configure(config: pytest.Config) -> None:
         value = config.getoption(f"dpaudit_{name}")
         if value is not None and not holds(value):
             raise pytest.UsageError(f"--dpaudit-{name}: got {value}, expected {expected}")
+    if config.getoption("dpaudit_accept") is not None:
+        if config.getoption("dpaudit_baseline") is None:
+            raise pytest.UsageError("--dpaudit-accept: expected --dpaudit-baseline=FILE beside it")
     config.stash[RUN] = Run(config)
     config.pluginmanager.register(config.stash[RUN], "dpaudit-run")
 
@@ -81,6 +88,7 @@ def dp_audit(request: pytest.FixtureRequest) -> Auditor:
         confidence=run.confidence_of_each,
         planned=run.planned.get(item.nodeid, 0),
         store=request.config.getoption("dpaudit_store"),
+        baseline=run.baseline,
         whole=request.config.getoption("dpaudit_report") is not None,
     )
     item.stash[AUDITOR] = auditor
@@ -150,6 +158,18 @@ class Run:
         """What the command line says of audits, under the names that `dpaudit.audit` has."""
         given = {name: self.config.getoption(f"dpaudit_{name}") for name in _OF_AUDITS}
         return {name: value for name, value in given.items() if value is not None}
+
+    @cached_property
+    def baseline(self) -> Baseline | None:
+        """The refutations that are accepted, read when a test asks for the first audit."""
+        file, reason = (self.config.getoption(f"dpaudit_{name}") for name in ("baseline", "accept"))
+        if file is None:
+            return None
+        from pathlib import Path
+
+        from dpaudit.auditing.baseline import Baseline, Consent
+
+        return Baseline(Path(file), None if reason is None else Consent(reason))
 
     # Sharing
 
@@ -230,7 +250,8 @@ class Run:
             return
         from dpaudit.plugin.session import summary
 
-        for line in summary(self.found, self.config.getoption("dpaudit_report")):
+        file = self.config.getoption("dpaudit_baseline")
+        for line in summary(self.found, self.config.getoption("dpaudit_report"), file):
             terminalreporter.write_line(line)
 
 

@@ -17,7 +17,7 @@ _BEGAN = monotonic()
 Found = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
-def summary(found: Found, directory: str | None) -> list[str]:
+def summary(found: Found, directory: str | None, baseline: str | None = None) -> list[str]:
     """Return the lines that end a run, after its report was written, if one was asked for.
 
     Parameters
@@ -26,21 +26,41 @@ def summary(found: Found, directory: str | None) -> list[str]:
         What was found, by test.
     directory
         Of the report, if one is wanted.
+    baseline
+        The file of accepted refutations, if there is one.
     """
     audits = [one for entries in found.values() for one in entries]
     counts = Counter(str(one["verdict"]) for one in audits)
     alpha = math.fsum(float(one["alpha"]) for one in audits)
     verdicts = ", ".join(f"{counts[name]} {name}" for name in VERDICTS if counts[name])
     kept = sum(bool(one["kept"]) for one in audits)
+    accepted = sum(bool(one.get("accepted")) for one in audits)
     each = max((float(one["alpha"]) for one in audits), default=0.0)
     lines = [
         f"dpaudit: {verdicts or 'no verdict'}; error probability {number(each)} each, "
         f"{number(alpha)} together"
+        + (f"; {accepted} refuted and accepted" if accepted else "")
         + (f"; {kept} of {len(audits)} drawn before and kept" if kept else "")
     ]
+    if baseline is not None:
+        lines += _compared(audits, Path(baseline))
     if directory is not None:
         lines.append(f"dpaudit: report: {_written(found, Path(directory))}")
     return lines
+
+
+def _compared(audits: Sequence[Mapping[str, Any]], path: Path) -> list[str]:
+    """Return what became of accepted refutations, and those that no test of the run is about."""
+    from dpaudit.auditing.baseline import Baseline
+    from dpaudit.errors import DpauditError
+    from dpaudit.text import one_line
+
+    lines = [f"dpaudit: {one_line(one['baseline'])}" for one in audits if one["baseline"]]
+    try:
+        others = Baseline(path).unmatched([one["audit"] for one in audits])
+    except DpauditError as error:
+        return [*lines, f"dpaudit: baseline: {error}"]
+    return [*lines, *(f"dpaudit: no test of this run is the accepted {one}" for one in others)]
 
 
 def _written(found: Found, directory: Path) -> str:

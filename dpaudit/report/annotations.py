@@ -20,13 +20,14 @@ def github(entries: Entries) -> str:
 
 
 def _command(entry: Entry, entries: Entries) -> str:
-    given = {"title": f"{entry.name}: {entry.outcome}"}
+    given = {"title": f"{entry.name}: {entry.standing}"}
     path = None if entry.place is None else entry.place.under(entries.root)
     if entry.place is not None and path is not None:
         given = {"file": path, "line": str(entry.place.line), **given}
     said = ",".join(f"{name}={_property(value)}" for name, value in given.items())
     numbers = "" if entry.numbers is None else f"\n{entry.numbers}"
-    return f"::{_LEVELS[entry.outcome]} {said}::{_data(entry.text + numbers)}\n"
+    level = "notice" if entry.is_accepted else _LEVELS[entry.outcome]
+    return f"::{level} {said}::{_data(entry.text + numbers)}\n"
 
 
 def _data(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dpaudit.report.acceptance import describe
 from dpaudit.report.entries import Entries, Entry
 from dpaudit.report.render import markdown_text as md
 
@@ -19,11 +20,17 @@ def brief(entries: Entries) -> str:
     lines = [MARK, f"**dpaudit**: {md(entries.summary)}", "", *_HEAD, *rows]
     wrong = [entry for entry in entries.entries if entry.outcome not in ("not refuted", "proved")]
     if wrong:
-        reasons = [f"- **{md(one.name)}**: {md(one.headline)}" for one in wrong]
+        reasons = [f"- **{md(one.name)}**: {md(_reason(one))}" for one in wrong]
         lines += ["", *_within(reasons, "- and {} more, in the report")]
     if entries.surety is not None:
         lines += ["", entries.surety]
     return "\n".join([*lines, "", "*Not refuted* is no evidence that a claim holds."]) + "\n"
+
+
+def _reason(entry: Entry) -> str:
+    """Return what leaked, and what a baseline says of it."""
+    known = "" if entry.acceptance is None else f" {describe(entry.acceptance)}"
+    return f"{entry.headline}{known}"
 
 
 def _within(lines: Sequence[str], more: str) -> list[str]:
@@ -40,5 +47,7 @@ def _within(lines: Sequence[str], more: str) -> list[str]:
 def _row(entry: Entry) -> str:
     numbers = (md(one) for one in entry.cells or ("", "", ""))
     verdict = f"**{'no result' if entry.outcome == 'missing' else entry.outcome}**"
-    cells = (_SIGNS.get(entry.outcome, "✔️"), md(entry.name), *numbers, verdict)
+    verdict += " (accepted)" if entry.is_accepted else ""
+    sign = "☑️" if entry.is_accepted else _SIGNS.get(entry.outcome, "✔️")
+    cells = (sign, md(entry.name), *numbers, verdict)
     return f"| {' | '.join(cells)} |"

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from dpaudit.report.acceptance import Acceptance, describe
 from dpaudit.report.formatting import label, numbers, percent, value_of
 from dpaudit.report.render import summary
 from dpaudit.report.schema import Report, Result
@@ -65,6 +66,8 @@ class Entry:
         Where in the source it belongs.
     repeat
         The command that repeats it.
+    acceptance
+        What a baseline says of it.
     """
 
     name: str
@@ -75,6 +78,18 @@ class Entry:
     values: Mapping[str, float | str] = field(default_factory=dict)
     place: Place | None = None
     repeat: str | None = None
+    acceptance: Acceptance | None = None
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether it is a refutation that is accepted."""
+        known = self.acceptance
+        return self.outcome == "refuted" and known is not None and known.state == "accepted"
+
+    @property
+    def standing(self) -> str:
+        """The outcome, and that it is accepted if it is."""
+        return f"{self.outcome}, accepted" if self.is_accepted else self.outcome
 
     @property
     def numbers(self) -> str | None:
@@ -149,12 +164,17 @@ def of_result(result: Result, place: Place | None = None) -> Entry:
         name=label(result),
         outcome=result.verdict,
         headline=first,
-        text=f"{first} {rest}".strip(),
+        text=" ".join(part for part in (first, rest, _accepted(result)) if part),
         cells=_cells(result),
         values=_values(result),
         place=place,
         repeat=result.rerun,
+        acceptance=result.acceptance,
     )
+
+
+def _accepted(result: Result) -> str:
+    return "" if result.acceptance is None else one_line(describe(result.acceptance))
 
 
 def _headline(result: Result) -> str:

@@ -213,6 +213,11 @@ def label_of(claim: str, variant: str | None) -> str:
     return name if variant is None else f"{name} ({one_line(variant)})"
 
 
+def shown_verdict(result: Result) -> str:
+    """Return the verdict, and on a second line that its refutation is accepted, if it is."""
+    return f"{result.verdict}\n(accepted)" if result.is_accepted else result.verdict
+
+
 def duration(seconds: float) -> str:
     """Return how long something took, in words.
 

@@ -25,7 +25,7 @@ _NEVER = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def junit(entries: Entries) -> str:
     """Return the document: a refuted claim is a failure, an audit without a verdict an error."""
-    counts = Counter(_KINDS.get(entry.outcome) for entry in entries.entries)
+    counts = Counter(map(_kind, entries.entries))
     root = ElementTree.Element("testsuites")
     suite = ElementTree.SubElement(
         root,
@@ -56,7 +56,7 @@ def _properties(suite: ElementTree.Element, entries: Entries) -> None:
     values = {
         f"{entry.name}.{name}": str(value)
         for entry in entries.entries
-        for name, value in {"verdict": entry.outcome, **entry.values}.items()
+        for name, value in {"verdict": entry.standing, **entry.values}.items()
     }
     properties = ElementTree.SubElement(suite, "properties")
     for name, value in {**said, **values}.items():
@@ -68,13 +68,18 @@ def _properties(suite: ElementTree.Element, entries: Entries) -> None:
 def _case(suite: ElementTree.Element, entry: Entry) -> None:
     given = {"name": _text(entry.name), "classname": SUITE, "time": "0"}
     case = ElementTree.SubElement(suite, "testcase", given)
-    if (kind := _KINDS.get(entry.outcome)) is not None:
+    if (kind := _kind(entry)) is not None:
         said = {"message": _text(entry.headline), "type": entry.outcome}
         ElementTree.SubElement(case, kind, said).text = _text(_said(entry))
 
 
+def _kind(entry: Entry) -> str | None:
+    """Return what an outcome is in JUnit's words; one that is accepted fails nothing."""
+    return None if entry.is_accepted else _KINDS.get(entry.outcome)
+
+
 def _said(entry: Entry) -> str:
-    lines = [f"{entry.name}: {entry.outcome}", entry.text, entry.numbers]
+    lines = [f"{entry.name}: {entry.standing}", entry.text, entry.numbers]
     lines += [None if entry.repeat is None else f"Repeat: {entry.repeat}"]
     return "\n".join(line for line in lines if line)
 

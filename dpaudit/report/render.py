@@ -8,6 +8,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
+from dpaudit.report.acceptance import describe, unmatched_line
 from dpaudit.report.formatting import (
     NONE,
     count,
@@ -118,6 +119,9 @@ def summary(report: Report) -> str:
     if withheld == total:
         return "The verdict is withheld." if total == 1 else f"All {total} verdicts are withheld."
     left = f"; {withheld} {'is' if withheld == 1 else 'are'} withheld" if withheld else ""
+    accepted = sum(result.is_accepted for result in report.results)
+    if accepted:
+        left += f"; {accepted} refutation{' is' if accepted == 1 else 's are'} accepted"
     return f"{_refutations(report.results)}{left}."
 
 
@@ -190,6 +194,8 @@ def templates(*, html: bool) -> Environment:
         "modelled": modelled,
         "landmarks": landmarks,
         "why_unproved": why_unproved,
+        "describe": describe,
+        "unmatched_line": unmatched_line,
         "thumbnail": thumbnail,
     }
     environment.filters.update(filters)

@@ -10,6 +10,7 @@ import json
 from typing import Any
 from urllib.parse import quote
 
+from dpaudit.report.acceptance import Acceptance
 from dpaudit.report.entries import Entries, Entry
 
 VERSION = "2.1.0"
@@ -83,6 +84,7 @@ def _result(entry: Entry, entries: Entries) -> dict[str, Any]:
     numbers = "" if entry.numbers is None else f" ({entry.numbers})"
     location = _location(entry, entries)
     repeat = {} if entry.repeat is None else {"repeat": entry.repeat}
+    accepted = {} if entry.acceptance is None else _compared(entry, entry.acceptance)
     return {
         "ruleId": name,
         "ruleIndex": list(_RULES).index(entry.outcome),
@@ -90,8 +92,22 @@ def _result(entry: Entry, entries: Entries) -> dict[str, Any]:
         "message": {"text": f"{entry.name}: {entry.text}{numbers}"},
         "locations": [] if location is None else [location],
         "partialFingerprints": {"audit/v1": _fingerprint(name, entry)},
+        **accepted,
         "properties": {**entry.values, **repeat},
     }
+
+
+# Of what a baseline says of a refutation: what that is beside the run before.
+_STATES = {"accepted": "unchanged", "expired": "unchanged", "worse": "updated", "changed": "new"}
+
+
+def _compared(entry: Entry, acceptance: Acceptance) -> dict[str, Any]:
+    """Return what a baseline says: how it moved, and that it is accepted, which hides it."""
+    stated = {"baselineState": _STATES.get(acceptance.state, "updated")}
+    if not entry.is_accepted:
+        return stated
+    why = {"kind": "external", "status": "accepted", "justification": acceptance.reason}
+    return {**stated, "suppressions": [why]}
 
 
 def _location(entry: Entry, entries: Entries) -> dict[str, Any] | None:

@@ -10,9 +10,6 @@ from __future__ import annotations
 
 import math
 import os
-import platform
-from datetime import UTC, datetime
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -21,9 +18,11 @@ from pydantic import Field, PrivateAttr, model_validator
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from dpaudit.execution import available_cores
 from dpaudit.formats import SCHEMAS
+from dpaudit.report.acceptance import Acceptance as Acceptance
 from dpaudit.report.counts import BinCounts, Document, Probability, ScoreCounts, WealthPath
+from dpaudit.report.environment import Environment as Environment
+from dpaudit.report.environment import Taken as Taken
 from dpaudit.report.law import ReadLaw
 from dpaudit.report.proofs import ProofStop as ProofStop
 from dpaudit.report.proofs import Proved as Proved
@@ -40,8 +39,7 @@ if TYPE_CHECKING:
     from dpaudit.refutation.certificate import Certificate
     from dpaudit.report.document import ReportPaths
 
-SCHEMA_VERSION = "1.4"
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib", "networkx", "pydantic")
+SCHEMA_VERSION = "1.5"
 
 Label = Literal["certificate", "assumption"]
 
@@ -237,6 +235,16 @@ class TradeOffCurves(Document):
     measured_label: Label = "assumption"
 
 
+class CodeFile(Document):
+    """The file of the code that was audited: what names the code in it, and a digest of all of it.
+
+    Files that it imports are not in the digest.
+    """
+
+    reference: str
+    sha256: str
+
+
 Standing = Literal["claim", "variant", "question"]
 
 
@@ -263,6 +271,9 @@ class Result(Document):
     source: str
     verdict: Verdict
     reason: str
+    acceptance: Acceptance | None = Field(
+        default=None, description="What the baseline says of it, if one was given; of 1.5."
+    )
     claimed: Claimed
     a_unit: AUnit | None = Field(
         default=None, description="Of a claim that is stated a unit of a distance."
@@ -319,6 +330,9 @@ class Result(Document):
         default=True,
         description="Whether the seed repeats it: not if a mechanism has randomness of its own.",
     )
+    code: CodeFile | None = Field(
+        default=None, description="Of a mechanism of one's own, where a file holds it; of 1.5."
+    )
     rerun: str = Field(description="The command that repeats this audit.")
     _certificate: Certificate | None = PrivateAttr(default=None)
     _holds_records: bool = PrivateAttr(default=False)
@@ -332,7 +346,13 @@ class Result(Document):
     @property
     def misses_proof(self) -> bool:
         """Whether a proof is asked for, and there is none."""
-        return self.requires_proof and self.verdict == "not refuted"
+        return self.requires_proof and (self.verdict == "not refuted" or self.is_accepted)
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether it is a refutation that a baseline accepts: its verdict stays what it is."""
+        known = self.acceptance
+        return self.verdict == "refuted" and known is not None and known.state == "accepted"
 
     @property
     def certificate(self) -> Certificate | None:
@@ -408,44 +428,6 @@ class Result(Document):
         return math.fsum(entry.alpha for entry in self.budget)
 
 
-class Taken(Document):
-    """What a store had kept of an earlier run, and was not drawn again.
-
-    ``left_out`` is what differs from run to run by its nature, such as the clock, and is read by
-    the code: that it is the same is not known.
-    """
-
-    outputs: int
-    decisions: int
-    left_out: list[str] = Field(default=[])
-
-
-class Environment(Document):
-    """Where the report was made; nothing in it changes a number."""
-
-    dpaudit: str
-    python: str
-    packages: dict[str, str]
-    cores: int
-    workers: int
-    created: str
-    seconds: float
-    taken: Taken | None = Field(default=None, description="From a store; null if nothing was.")
-
-    @classmethod
-    def of_this_machine(cls, workers: int, seconds: float) -> Environment:
-        """Return this machine and these packages, for a report that took so many seconds."""
-        return cls(
-            dpaudit=version("dpaudit"),
-            python=platform.python_version(),
-            packages={package: version(package) for package in _PACKAGES},
-            cores=available_cores(),
-            workers=workers,
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
-            seconds=round(seconds, 2),
-        )
-
-
 class Report(Document):
     """A report: the results of one command, and the environment that produced them.
 
@@ -469,6 +451,10 @@ class Report(Document):
     missing: list[str] = Field(
         default=[],
         description="The audits that were asked for and gave no result, or none yet; of 1.3.",
+    )
+    unmatched: list[str] = Field(
+        default=[],
+        description="Entries of a baseline that are about none of the audits; of 1.5.",
     )
     environment: Environment
 

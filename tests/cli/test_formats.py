@@ -216,7 +216,7 @@ def test_one_command_writes_them_all(dpaudit, folder):
     assert "**released:gone**" in table
     document = json.loads((folder / "out" / "json").read_text())
     assert document["missing"] == ["released:gone"]
-    assert document["schema_version"] == "1.4"
+    assert document["schema_version"] == "1.5"
 
 
 @pytest.mark.parametrize(

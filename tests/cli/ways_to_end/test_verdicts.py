@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from .runs import ascii_stream
-from .ways import HELD, JUDGED, REFUTED, SHOWN, Ways
+from .ways import ACCEPTED, HELD, JUDGED, REFUTED, SHOWN, Ways
 
 WAYS = Ways()
 
@@ -21,6 +21,17 @@ def _a_claim_that_stands(here):
 @WAYS.end(1, REFUTED, SHOWN)
 def _a_claim_that_falls(here):
     return here.audit(here.audits("Broken"))
+
+
+@WAYS.end(0, ACCEPTED, SHOWN)
+def _a_claim_that_falls_and_is_accepted(here):
+    """The verdict stays; the same entry, once its reason is written, accepts nothing else."""
+    given = (here.audits("Broken"), "--baseline", here.folder / "b.toml")
+    ran = here.audit(*given, "--accept", "known since May")
+    assert "refuted" in ran.out
+    assert "known since May" in ran.out
+    assert here.audit(*given, "--epsilon", "0.5").status == 1
+    return here.audit(*given)
 
 
 @WAYS.end(1, REFUTED, SHOWN, pytest.mark.slow)

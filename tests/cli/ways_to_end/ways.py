@@ -15,6 +15,7 @@ ROWS = [
     )
 ]
 JUDGED, REFUTED = "and no claim is refuted", "at least one claim is refuted"
+ACCEPTED = "whatever is refuted is accepted"
 USAGE, MISSING, WITHHELD = "wrong usage", "a verdict is missing", "a verdict is withheld"
 THEIRS, STREAM = "other people's code", "standard output was closed"
 WRITING = "could not be written"

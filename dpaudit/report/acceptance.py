@@ -1,0 +1,77 @@
+"""What a baseline says of a result: that its refutation is accepted, why, and how it moved."""
+
+from __future__ import annotations
+
+from decimal import ROUND_FLOOR
+from typing import Literal
+
+from pydantic import Field
+
+from dpaudit.report.counts import Document
+from dpaudit.report.formatting import number
+
+State = Literal["accepted", "worse", "expired", "changed", "not refuted", "withheld"]
+
+
+class Acceptance(Document):
+    """The entry of a baseline that a result has, and what has become of it.
+
+    ``accepted`` is the one state in which a refutation does not decide the exit status: the claim
+    is the one that was accepted, the certified lower end is at most ``up_to``, and the entry has
+    not expired. ``changed`` says that the entry of this name is about another claim.
+    """
+
+    state: State
+    reason: str
+    since: str = Field(description="The day on which it was accepted.")
+    until: str | None = Field(default=None, description="The last day on which it is accepted.")
+    was: float = Field(description="The certified lower end of then.")
+    up_to: float = Field(description="The largest certified lower end that is accepted.")
+    now: float = Field(
+        description="That of this result, at the confidence of then where counts give it."
+    )
+    differs: list[str] = Field(
+        default=[], description="What is another than in the entry, of one that is changed."
+    )
+
+
+def describe(acceptance: Acceptance) -> str:
+    """Return what has become of an accepted refutation, in a sentence or two.
+
+    Examples
+    --------
+    >>> known = {"reason": "rewritten in May", "since": "2031-03-01", "was": 1.905, "up_to": 2.0}
+    >>> describe(Acceptance(state="accepted", now=1.905, **known))
+    'Accepted on 2031-03-01 (rewritten in May) up to 2: was at least 1.905, is at least 1.905 now.'
+    >>> print(describe(Acceptance(state="worse", now=3.81, **known)))
+    Worse than what was accepted on 2031-03-01 (rewritten in May) up to 2: was at least 1.905, is \
+at least 3.81 now. It is refuted again.
+    """
+    moved = f"was at least {_floor(acceptance.was)}, is at least {_floor(acceptance.now)} now"
+    entry = f"on {acceptance.since} ({acceptance.reason})"
+    most = f"up to {number(acceptance.up_to)}"
+    match acceptance.state:
+        case "accepted":
+            last = "" if acceptance.until is None else f" It is accepted until {acceptance.until}."
+            return f"Accepted {entry} {most}: {moved}.{last}"
+        case "worse":
+            return f"Worse than what was accepted {entry} {most}: {moved}. It is refuted again."
+        case "expired":
+            return f"Accepted {entry} until {acceptance.until}, which is over: {moved}."
+        case "changed":
+            other = ", ".join(acceptance.differs)
+            return f"What was accepted {entry} is another claim: {other}. It does not count here."
+        case "not refuted":
+            was = f"was at least {_floor(acceptance.was)}"
+            return f"Accepted {entry}, and no longer refuted ({was}): delete its entry."
+        case _:
+            return f"Accepted {entry}, and the verdict is withheld now."
+
+
+def unmatched_line(entry: str) -> str:
+    """Return what there is to say of an entry of a baseline that no audit is about."""
+    return f"No audit of this command is the accepted {entry}: delete its entry if it is gone."
+
+
+def _floor(value: float) -> str:
+    return number(value, rounding=ROUND_FLOOR)
