@@ -65,6 +65,16 @@ def test_no_cost_of_many_choices_is_beaten(first):
     assert [seed for seed in range(first, first + 200) if attack_choice(seed, FULL).is_beaten] == []
 
 
+@pytest.mark.parametrize("seed", [101201, 138591, 170964, 220406])
+def test_a_product_of_truth_values_is_no_length(seed):
+    """It is whether any is true: four programs of a campaign took it for their number."""
+    assert not attack_program(seed).breaks
+
+
+def test_nothing_is_read_of_an_empty_axis():
+    assert not attack_program(80866).breaks
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 10_000, 500))
 def test_no_claim_about_many_programs_is_beaten(first):

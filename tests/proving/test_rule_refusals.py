@@ -44,6 +44,17 @@ def test_a_number_out_of_a_functions_domain_is_refused_at_its_line(operation, cu
     assert cure in found.cure
 
 
+def test_whether_any_is_true_is_no_number_of_them():
+    program, x = program_of()
+    truths = program.add("less", [x, x], shape=(5,), dtype="bool")
+    product = program.add("matmul", [truths, truths], shape=(), dtype="bool", place=PLACE)
+    root = program.add("power", [product, program.add("constant", shape=(), value=0.5)], shape=())
+    length = program.add("maximum", [root, program.add("constant", shape=(), value=1.0)], shape=())
+    short = program.add("divide", [truths, length], shape=(5,))
+    assert refusal_of(program, universe(), product).place == PLACE
+    assert refusal_of(program, universe(), short) is not None
+
+
 def test_the_first_cause_is_what_later_values_are_refused_for():
     program, x = program_of()
     bad = program.add("log", [x], shape=(5,), place=PLACE)

@@ -50,6 +50,8 @@ def _squeeze(symbols: Symbols, axis: int) -> Entries:
     entries = symbols.entries
     if entries.ndim < -axis or entries.shape[axis] == 1:
         return entries
+    if not entries.shape[axis]:
+        raise Unread
     first: Entries = np.take(entries, [0], axis=axis)
     if not all(
         a == b

@@ -217,6 +217,8 @@ def _length_itself(knowledge: Knowledge, node: Node) -> Length | None:
     total, is_alone = _strip(knowledge, node.operands[0]), True
     if total.operation == "add":
         total, is_alone = _without_slack(knowledge, total), False
+    if knowledge.facts(total.index).refusal is not None:
+        return None
     if total.operation == "matmul":
         is_square = total.operands[0] == total.operands[1] and total.shape == ()
         return Length(total.operands[0], (0,), 2, 1.0, is_alone) if is_square else None

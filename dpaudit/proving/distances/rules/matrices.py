@@ -172,7 +172,12 @@ def euclidean_lengths(sizes: Any) -> Any:
 
 
 def bound_matmul(knowledge: Knowledge, node: Node) -> Facts:
-    """Return the facts of a product of two vectors or matrices."""
+    """Return the facts of a product of two vectors or matrices.
+
+    Of truth values it is whether any is true, which is no sum of them.
+    """
+    if node.dtype == "bool":
+        return of_nothing(Refusal(node.place, "multiplies truth values", "use .astype(int)"))
     one, other = (knowledge.facts(index) for index in node.operands)
     shapes = [knowledge.program.nodes[index].shape for index in node.operands]
     if max(len(shape) for shape in shapes) > 2:
