@@ -42,6 +42,7 @@ FLOORS = (
     ("store",),
     ("guarantees",),
     ("laws",),
+    ("programs",),
     ("estimation",),
     ("accounting",),
     ("tracing",),

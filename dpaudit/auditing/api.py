@@ -407,7 +407,9 @@ def _candidate(case: PrivacyCase, one: Pair[Any] | Candidate) -> PrivacyCase:
 
 def _remarks(mechanism: Placed) -> tuple[str, ...]:
     """Return where it runs, if not in fresh processes, and what went there along with it."""
-    placed = () if mechanism.remark is None else (_IN_PROCESS.format(mechanism.remark),)
+    placed = mechanism.remarks
+    if mechanism.remark is not None:
+        placed = (*placed, _IN_PROCESS.format(mechanism.remark))
     proxy = mechanism.mechanism
     if not isinstance(proxy, Isolated):
         return placed

@@ -36,15 +36,18 @@ from dpaudit.extension.setting_table import (
     Kind,
     OwnSettings,
     names_of,
+    row_of,
     rows_of,
 )
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP, Guarantee
-from dpaudit.laws.isolated import Isolation, made, referred
+from dpaudit.laws.isolated import Isolation, Placed, isolated, made, referred
 from dpaudit.laws.observed import Reading
+from dpaudit.laws.outside import Outside
 from dpaudit.neighbours import Metric, Pair
 from dpaudit.neighbours.candidates import Candidate
 from dpaudit.neighbours.found import FoundPair, chosen_relation, found_pair
+from dpaudit.programs import Program
 from dpaudit.records import Record, stray
 from dpaudit.toml import read_tables
 
@@ -76,7 +79,9 @@ class CandidatePair(BaseModel):
 class MechanismAudit(_Specified):
     """An audit of a mechanism of the user's own."""
 
-    mechanism: str = Field(description="module:object, a mechanism or what returns one")
+    mechanism: str | None = Field(
+        None, description="module:object, a mechanism or what returns one"
+    )
     name: str | None = None
     statement: str | None = None
     source: str | None = None
@@ -98,6 +103,31 @@ class MechanismAudit(_Specified):
         """How the mechanism is called, and what is looked at."""
         own = self.own
         return Reading(own.form, own.read, own.observe, own.ignore, own.fresh)
+
+    def outside(self, folder: Path) -> Outside | None:
+        """Return the mechanism that is no code of Python, where one is named.
+
+        Raises
+        ------
+        InvalidArgument
+            It is no such thing.
+        """
+        own = self.own
+        if own.program is None:
+            if own.protocol is not None:
+                raise InvalidArgument("protocol", own.protocol, "nothing: it is of a command")
+            return None
+        found: Outside = Program(own.program, protocol=own.protocol, folder=folder)
+        for given in (own.dataset, own.neighbour):
+            if isinstance(given, str):
+                found = found.with_file(records_from(folder / given), folder / given)
+        return found
+
+    @property
+    def called(self) -> str:
+        """What it is called where it has no name."""
+        own = self.own
+        return self.mechanism or own.program or ""
 
     @property
     def references(self) -> dict[str, str | None]:
@@ -165,8 +195,12 @@ def read_specification(path: Path) -> list[Specification]:
 COMMAND_LINE = "the command line"
 
 
-def of_command_line(target: str, own: Mapping[str, Any], epsilon: float | None) -> MechanismAudit:
+def of_command_line(
+    target: str | None, own: Mapping[str, Any], epsilon: float | None
+) -> MechanismAudit:
     """Return the audit of ``module:object`` with the options of a command line.
+
+    Without a target the options name what is audited.
 
     Raises
     ------
@@ -175,17 +209,25 @@ def of_command_line(target: str, own: Mapping[str, Any], epsilon: float | None) 
     """
     others = [name for name in ("mu", "rho", "renyi", "curve") if own.get(name) is not None]
     if epsilon is None and not others:
-        raise InvalidArgument("epsilon", None, f"the epsilon that {target} claims: no default")
+        claims_it = target or "the mechanism"
+        raise InvalidArgument("epsilon", None, f"the epsilon that {claims_it} claims: no default")
     if epsilon is not None and others:
         raise InvalidArgument("epsilon", epsilon, f"either epsilon or {others[0]}")
     table = {"mechanism": target, "source": COMMAND_LINE, "delta": 0.0, **own}
     return parsed_parameters(_MECHANISM, table, records=_RECORDS)
 
 
+OUTSIDE = ("program",)  # settings that name a mechanism which is no code of Python
+_IN_FILES = {row_of(name).flag.removeprefix("--"): name for name in OUTSIDE}
+
+
 def _parsed(table: Any, path: Path) -> Specification:
-    if not isinstance(table, dict) or ("claim" in table) == ("mechanism" in table):
+    subjects = ("claim", "mechanism", *_IN_FILES)
+    if not isinstance(table, dict) or sum(one in table for one in subjects) != 1:
         given = sorted(table) if isinstance(table, dict) else stray(table)
-        raise InvalidArgument(f"audit in {path}", given, "either a claim or a mechanism")
+        expected = f"either a claim or a mechanism, as one of {', '.join(subjects)}"
+        raise InvalidArgument(f"audit in {path}", given, expected)
+    table = {_IN_FILES.get(name, name): one for name, one in table.items()}
     if {"attack", "distinguisher"} <= table.keys():
         expected = "the distinguisher alone: attack is its older name"
         raise InvalidArgument(f"attack in {path}", table["attack"], expected)
@@ -228,7 +270,7 @@ def prepared_mechanism(
         loaded = sys.modules if isolation.in_process else {}
         require_reachable(specification.references, folder, loaded)
         reading = specification.reading
-        mechanism = referred(specification.mechanism, isolation, reading)
+        mechanism = _placed(specification, folder, isolation)
         pairs, found, plan = _looked_at(specification, settings, path, isolation, plan)
         claimed, own = (
             specification.claimed(path) or ApproximateDP(settings.epsilon, settings.delta),
@@ -242,17 +284,25 @@ def prepared_mechanism(
             proved=proof_of(specification.release),
             code=prove_code(mechanism, own.domain, own.relation, claimed, trials_of(settings)),
             requires_proof=is_proof_required(own.require),
-            name=specification.name or specification.mechanism,
+            name=specification.name or specification.called,
             statement=specification.statement,
             source=specification.source or f"specification {path.name}",
             data=_origin(specification),
-            parameters={"mechanism": specification.mechanism},
+            parameters={"mechanism": specification.called},
             reading=reading,
             isolation=isolation,
             notes=() if found.words is None else (found.words,),
             relation_was_read=found.was_read,
         )
     return Prepared(statement, case, settings, plan, folder)
+
+
+def _placed(specification: MechanismAudit, folder: Path, isolation: Isolation) -> Placed:
+    """Return the mechanism where it runs: what is imported there, or what is no code of Python."""
+    reading, outside = specification.reading, specification.outside(folder)
+    if outside is not None:
+        return isolated(outside, isolation, reading)
+    return referred(specification.mechanism or "", isolation, reading)
 
 
 def _looked_at(
@@ -328,7 +378,7 @@ def _found(
     in_domain = own.domain is not None and own.dataset is None
     domain = None if own.domain is None else domain_of(own.domain)
     found = found_in(
-        referred(specification.mechanism, isolation, specification.reading),
+        _placed(specification, path.resolve().parent, isolation),
         domain,
         own.relation,
         dataset=None if in_domain else with_days(_records("dataset", own.dataset, path), domain),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -27,6 +27,7 @@ from dpaudit.extension.setting_table import (
     Door,
     ProcessSettings,
     names_of,
+    row_of,
     rows_of,
 )
 from dpaudit.records import are_shown
@@ -107,7 +108,10 @@ def audit(
             raise InvalidArgument("workers", workers, "nothing with --watch, which uses one core")
         shown = {"show_records": True} if show_records else {}
         return stream.run(watch, {**overrides, **shown}, output)
-    if every == bool(targets):
+    outside = _outside(values)
+    if outside and (every or targets):
+        raise InvalidArgument("targets", targets or "--all", f"none beside {outside[0]}")
+    if not outside and every == bool(targets):
         raise InvalidArgument("targets", targets or [], "names of claims or files, or else --all")
     if accepted and (watch is not None or every):
         name, value = next(iter(accepted.items()))
@@ -187,11 +191,12 @@ def run(
 
     own = own or {}
     plan = Command({**overrides, **own}, tuple(targets))
-    if own and not any(map(_is_own, targets)):
+    subjects: Sequence[str | None] = [None] if _outside(own) else targets
+    if own and not any(map(_is_own, subjects)):
         expected = "nothing: it is of a target module:function, and there is none"
         raise InvalidArgument(f"--{next(iter(own))}", next(iter(own.values())), expected)
     asked = [
-        audit for target in targets for audit in _asked(target, overrides, plan, isolation, own)
+        audit for target in subjects for audit in _asked(target, overrides, plan, isolation, own)
     ]
     batch = Batch(
         names=[one.name for one in asked],
@@ -222,18 +227,21 @@ class Asked:
 
 
 def _asked(
-    target: str,
+    target: str | None,
     overrides: dict[str, Any],
     plan: Command,
     isolation: Isolation,
     own: Mapping[str, Any],
 ) -> list[Asked]:
-    """Return the audits of a target; what is in them is not looked at yet."""
+    """Return the audits of a target; what is in them is not looked at yet.
+
+    Where options name what is audited, there is none.
+    """
     import dpaudit.auditing.specification as specification
     from dpaudit.extension.settings import Settings
 
-    path = Path(target)
-    if _is_own(target):
+    path = Path(target or "")
+    if target is None or _is_own(target):
         path = Path.cwd() / specification.COMMAND_LINE
         specified: list[Specification] = [
             specification.of_command_line(target, own, overrides.get("epsilon"))
@@ -258,14 +266,21 @@ def _place(one: Specification, path: Path, number: int | None) -> Place | None:
     import dpaudit.auditing.specification as specification
 
     found = None
-    if isinstance(one, specification.MechanismAudit):
+    if isinstance(one, specification.MechanismAudit) and one.mechanism is not None:
         found = places.place_of(one.mechanism, path.resolve().parent)
     return found if found is not None or number is None else places.table_of(path, number)
 
 
-def _is_own(target: str) -> bool:
-    """Return whether a target is a mechanism of one's own, ``module:object``."""
-    return ":" in target and not target.endswith(".toml")
+def _is_own(target: str | None) -> bool:
+    """Return whether a target is a mechanism of one's own: ``module:object``, or by options."""
+    return target is None or (":" in target and not target.endswith(".toml"))
+
+
+def _outside(given: Mapping[str, Any]) -> list[str]:
+    """Return the flags that name a mechanism which is no code of Python."""
+    from dpaudit.auditing.specification import OUTSIDE
+
+    return [row_of(name).flag for name in OUTSIDE if name in given]
 
 
 def _claim(name: str, settings: Settings, own_confidence: bool = False) -> Asked:
@@ -292,7 +307,7 @@ def _specified(
         return _claim(specified.claim, settings, own)
     given = (specified, settings, path, plan, isolation)
     prepare = partial(specification.prepared_mechanism, *given)
-    return Asked(specified.name or specified.mechanism, prepare, own)
+    return Asked(specified.name or specified.called, prepare, own)
 
 
 def _prepared(asked: list[Asked], batch: Batch) -> dict[int, Prepared]:

@@ -282,6 +282,24 @@ class OwnSettings:
         "by trials or time",
         doors=_OWN | {Door.REPLAY},
     )
+    program: str | None = setting(
+        None,
+        Kind.WORD,
+        Group.MECHANISM,
+        "In place of module:function any program, such as './noiser {data} {seed}'",
+        doors=_LINES,
+        flag="--command",
+        metavar="COMMAND",
+    )
+    protocol: str | None = setting(
+        None,
+        Kind.WORD,
+        Group.MECHANISM,
+        "How the program is run: once for every output, or lines as docs/programs.md has them",
+        "as it answers",
+        doors=_LINES,
+        metavar="once|lines",
+    )
     form: str | None = setting(
         None,
         Kind.WORD,

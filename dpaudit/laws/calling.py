@@ -23,6 +23,7 @@ from numpy.random import Generator, RandomState
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.laws.fresh import Fresh
 from dpaudit.laws.layout import counted
+from dpaudit.laws.outside import Outside
 from dpaudit.records import stray
 
 Role = Literal["data", "trials", "rng"]
@@ -120,6 +121,8 @@ def form_of(given: Any, written: str | None = None) -> Form:
     >>> str(form_of(sorted, "f(data)"))
     'f(data)'
     """
+    if written is None and isinstance(given, Outside):
+        written = given.form
     if written is not None:
         return _as_written(given, written)
     if isinstance(given, type):

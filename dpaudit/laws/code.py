@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 
 from dpaudit.execution.scripts import MAIN
 from dpaudit.execution.surveys import parcel_for_processes
+from dpaudit.laws.calling import function_of
 from dpaudit.laws.changed import owner_of
+from dpaudit.laws.outside import Outside
 
 _LARGEST = 16 * 2**20  # bytes of a source file
 
@@ -35,8 +37,13 @@ def code_of(mechanism: Any) -> Code | None:
     return None if place is None else hashed(*place)
 
 
-def place_of(mechanism: Any) -> tuple[str, str] | None:
-    """Return what names the code, and its file, which is not looked at: that would be a read."""
+def place_of(mechanism: Any) -> tuple[str, ...] | None:
+    """Return what names the code, and its file, which is not looked at: that would be a read.
+
+    Of what is no code of Python its own digest stands behind these, and there is no file.
+    """
+    if isinstance(outside := function_of(mechanism), Outside):
+        return outside.name, "", outside.digest
     owner = owner_of(mechanism)
     module = "__main__" if owner.__module__ == MAIN else owner.__module__
     try:
@@ -45,8 +52,10 @@ def place_of(mechanism: Any) -> tuple[str, str] | None:
         return None
 
 
-def hashed(reference: str, file: str) -> Code | None:
+def hashed(reference: str, file: str, digest: str | None = None) -> Code | None:
     """Return the code of a place, None where there is no such file."""
+    if digest is not None:
+        return Code(reference, digest)
     source = Path(file)
     try:
         if not source.is_file() or source.stat().st_size > _LARGEST:

@@ -54,6 +54,7 @@ from dpaudit.laws.observed import (
     mechanism_called,
     without_parts,
 )
+from dpaudit.laws.outside import Outside
 from dpaudit.neighbours import Pair
 from dpaudit.search.engine import Search
 from dpaudit.store.identity import identified
@@ -102,11 +103,15 @@ be stopped
 
 
 class Placed(NamedTuple):
-    """A mechanism where it runs; why that is this process, if it is; what makes it elsewhere."""
+    """A mechanism where it runs; why that is this process, if it is; what makes it elsewhere.
+
+    ``remarks`` is what a mechanism that is no code of Python says of itself.
+    """
 
     mechanism: Mechanism[Any]
     remark: str | None
     elsewhere: Callable[[], Mechanism[Any]] | None = None
+    remarks: tuple[str, ...] = ()
 
 
 class Isolated:
@@ -336,6 +341,14 @@ def isolated(given: Any, isolation: Isolation, reading: Reading = AS_IT_IS) -> P
     """
     stop_here()
     _require_processes(isolation, reading)
+    if isinstance(given, Outside):
+        settled = given.settled(None if isolation.in_process else isolation.limits)
+        placed = _isolated(settled, isolation, reading)
+        return placed._replace(remarks=tuple(settled.remarks))
+    return _isolated(given, isolation, reading)
+
+
+def _isolated(given: Any, isolation: Isolation, reading: Reading) -> Placed:
     mechanism = as_mechanism(given, reading)
     if isolation.in_process:
         remember(mechanism, anew=True)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from dpaudit._typing import Array
 from dpaudit.errors import DpauditError, MechanismError
 from dpaudit.laws.outcomes import Inexact, as_doubles
+from dpaudit.laws.outside import Outside
 from dpaudit.neighbours import Pair
 from dpaudit.standins import what_code_raised
 
@@ -292,6 +293,8 @@ def name_of(mechanism: object) -> str:
     found = mechanism.function if isinstance(mechanism, Wraps) else type(mechanism)
     while isinstance(found, partial):
         found = found.func
+    if isinstance(found, Outside):
+        return found.name
     if not hasattr(found, "__qualname__"):
         found = type(found)
     return str(found.__qualname__).rpartition("<locals>.")[2]

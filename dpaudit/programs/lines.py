@@ -1,0 +1,262 @@
+"""The protocol of a program that goes on: lines of JSON, as docs/programs.md specifies them.
+
+A program is greeted, is given each dataset once, and draws as many outputs as it is asked for. Each
+answer ends with the number of its request, so that none can be mistaken for another's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpaudit.errors import MechanismError, Shown, shorten
+from dpaudit.programs.printed import LONGEST, NotAnOutput, json_of
+from dpaudit.programs.running import Process, ProgramFailed, TooMuch, patience, tell
+from dpaudit.records import Record
+
+VERSION = 1
+_RESERVED = ("dpaudit", "done", "error")
+_NUMBERS = re.compile(rb"(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\r?\n)+")
+_EXACT = 2.0**53
+_SILENCE = 10.0  # seconds in an answer after which a program is greeted again
+
+
+@dataclass(frozen=True)
+class Hello:
+    """What a program answers to a greeting.
+
+    Parameters
+    ----------
+    version
+        Of the protocol that it speaks.
+    seeded
+        Whether its outputs follow from the seeds of requests.
+    name
+        What it calls itself, with its version.
+    """
+
+    version: int = VERSION
+    seeded: bool = False
+    name: str = ""
+
+    @classmethod
+    def read(cls, line: bytes) -> Hello | None:
+        """Return the greeting of a line; None if it is none.
+
+        Examples
+        --------
+        >>> Hello.read(b'{"dpaudit": 1, "seeded": true}'), Hello.read(b"3.5")
+        (Hello(version=1, seeded=True, name=''), None)
+        """
+        found = _object(line, "dpaudit")
+        if found is None or type(found["dpaudit"]) is not int:
+            return None
+        name = found.get("name", "")
+        known = name if isinstance(name, str) else ""
+        return cls(found["dpaudit"], found.get("seeded") is True, known)
+
+
+def _object(line: bytes, key: str) -> dict[str, Any] | None:
+    """Return the object of a line that has a key; None if there is none."""
+    if len(line) > LONGEST or key.encode() not in line or not line.lstrip().startswith(b"{"):
+        return None
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) and key in found else None
+
+
+def greeting() -> bytes:
+    """Return the line by which a program is greeted."""
+    return _line({"dpaudit": VERSION})
+
+
+def _line(message: dict[str, Any]) -> bytes:
+    return json.dumps(message, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+
+
+class Conversation:
+    """A program that was started and greeted.
+
+    Parameters
+    ----------
+    name
+        For messages.
+    words, folder
+        What is run, and where.
+
+    Attributes
+    ----------
+    hello
+        What it answered.
+    """
+
+    def __init__(self, name: str, words: list[str], folder: str | None) -> None:
+        self.name = name
+        self._process = Process(words, folder, None)
+        self._known = set[str]()
+        self._requests = 0
+        self._greetings = 0  # that were not answered yet, beside an answer
+        self.hello = self._greeted()
+
+    def _greeted(self) -> Hello:
+        self._process.write(greeting())
+        for seconds in patience():
+            while b"\n" not in self._process.waiting:
+                if not self._came(seconds):
+                    tell(f"waiting for {self.name} to answer the greeting")
+                    break
+            else:
+                break
+        line, _, rest = self._process.take().partition(b"\n")
+        found = Hello.read(line)
+        if found is None or rest:
+            raise self._broken('one line such as {"dpaudit": 1}, as the answer to a greeting', line)
+        if found.version != VERSION:
+            raise self._broken(f"version {VERSION} of the protocol", line)
+        return found
+
+    def _came(self, seconds: float | None) -> bool:
+        """Return whether more came; raise how the program ended, if it did."""
+        try:
+            return self._process.wait_for_more(seconds)
+        except EOFError:
+            raise self._process.ended() from None
+
+    def draw(self, key: str, records: Any, count: int, seed: int | None) -> Any:
+        """Return so many outputs on records: an array of numbers, or a list.
+
+        Parameters
+        ----------
+        key, records
+            Of the dataset, which is sent once.
+        count, seed
+            How many outputs, and from which seed where the program takes one.
+
+        Raises
+        ------
+        ProgramFailed
+            It ended, or says that it failed.
+        MechanismError
+            Its answer is none.
+        """
+        self._require_silence()
+        self._requests += 1
+        if key not in self._known:
+            self._process.write(_line({"dataset": key, "records": records}))
+            self._known.add(key)
+        seeded = {} if seed is None else {"seed": seed}
+        asked = {"draw": count, "dataset": key, "request": self._requests, **seeded}
+        self._process.write(_line(asked))
+        return _outputs(self, self._answer(count), count)
+
+    def _require_silence(self) -> None:
+        """Refuse lines that nobody asked for."""
+        with contextlib.suppress(BlockingIOError):
+            while self._came(0.0):
+                pass
+        self._drop_greetings()
+        if self._process.waiting:
+            raise self._broken("no line that nobody asked for", bytes(self._process.waiting))
+
+    def _drop_greetings(self) -> None:
+        """Forget answers to greetings that were sent while an answer was waited for."""
+        waiting = self._process.waiting
+        while self._greetings and (end := waiting.find(b"\n")) >= 0:
+            if Hello.read(bytes(waiting[:end])) is None:
+                return
+            del waiting[: end + 1]
+            self._greetings -= 1
+
+    def _answer(self, count: int) -> list[bytes]:
+        """Return the lines of an answer, after which its request's number has come."""
+        lines, rest = list[bytes](), b""
+        waits = patience()
+        silence = min(next(waits), _SILENCE)
+        while True:
+            if not self._came(silence):
+                silence = self._asked_again(len(lines), count, next(waits))
+                continue
+            self._drop_greetings() if not lines and not rest else None
+            *more, rest = (rest + self._process.take()).split(b"\n")
+            lines += more
+            if len(rest) > LONGEST:
+                raise TooMuch(f"a line of more than {LONGEST} bytes")
+            if self._is_whole(lines, rest, count):
+                return lines[:count]
+
+    def _asked_again(self, came: int, count: int, seconds: float) -> float:
+        """Greet a program that says nothing: it answers if it waits for us, and not if it works."""
+        tell(f"waiting for {self.name}: {came} of {count} outputs came")
+        self._process.write(greeting())
+        self._greetings += 1
+        return seconds
+
+    def _is_whole(self, lines: list[bytes], rest: bytes, count: int) -> bool:
+        """Return whether an answer has ended, and refuse one that is another than asked."""
+        if not lines:
+            return False
+        place = min(len(lines) - 1, count)
+        self._require_no_error(lines[place])
+        done = _object(lines[place], "done")
+        if done is None:
+            if len(lines) > count or (self._greetings and Hello.read(lines[place])):
+                expected = f'{count} outputs and then {{"done": {self._requests}}}'
+                raise self._broken(f"{expected} ({len(lines)} lines came)", lines[place])
+            return False
+        if place != count or done["done"] != self._requests:
+            expected = f'{count} outputs and then {{"done": {self._requests}}}'
+            raise self._broken(f"{expected} ({place} outputs came)", lines[place])
+        if (len(lines) > count + 1 or rest) and not self._greetings:
+            raise self._broken("nothing after the end of an answer", lines[-1] or rest)
+        return True
+
+    def _require_no_error(self, line: bytes) -> None:
+        found = _object(line, "error")
+        if found is not None:
+            raise ProgramFailed("answered an error", str(found["error"])[:2000])
+
+    def _broken(self, expected: str, line: bytes) -> MechanismError:
+        shown = Record(line[:200].decode("utf-8", "replace"))
+        self.close()
+        return broken(self.name, f"{shown!r}", expected)
+
+    def close(self) -> None:
+        """End the program."""
+        self._process.close()
+
+
+def broken(name: str, came: str, expected: str) -> MechanismError:
+    """Return the error of a program that does not keep to the protocol."""
+    return MechanismError(f"program {shorten(Shown(name))}: answered {came}, expected {expected}")
+
+
+def _outputs(conversation: Conversation, lines: list[bytes], count: int) -> Any:
+    """Return the outputs of lines: an array where all are numbers."""
+    text = b"\n".join(lines) + b"\n"
+    if _NUMBERS.fullmatch(text):
+        found = np.array(text.split(), dtype=np.float64)
+        if len(found) == count and np.isfinite(found).all() and (abs(found) < _EXACT).all():
+            return found
+    return [_output(conversation, line) for line in lines]
+
+
+def _output(conversation: Conversation, line: bytes) -> Any:
+    try:
+        found = json_of(line.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise conversation._broken("text in UTF-8", line) from None
+    except NotAnOutput:
+        raise conversation._broken("a value of JSON on each line", line) from None
+    if isinstance(found, float) and not math.isfinite(found):
+        raise conversation._broken("a number that is finite", line)
+    if isinstance(found, dict) and not found.keys().isdisjoint(_RESERVED):
+        raise conversation._broken(f"an output without keys {', '.join(_RESERVED)}", line)
+    return found

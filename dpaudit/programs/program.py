@@ -1,0 +1,275 @@
+"""A program as a mechanism."""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from numpy.random import Generator
+
+from dpaudit.errors import InvalidArgument, MechanismError, Shown, shorten
+from dpaudit.execution.pool import Crew
+from dpaudit.execution.processes import Limits
+from dpaudit.laws.outside import Outside
+from dpaudit.programs.command import DATA, SEED, Command, digest_of
+from dpaudit.programs.lines import Conversation, Hello, greeting
+from dpaudit.programs.printed import NotAnOutput, output_of, refused
+from dpaudit.programs.records import File, Format, digest_of_records, plain
+from dpaudit.programs.running import ProgramFailed, TooMuch, printed_by
+from dpaudit.records import are_shown
+from dpaudit.standins import tells_no_record
+
+Protocol = Literal["once", "lines"]
+_PROTOCOLS = ("once", "lines")
+_SEEDS = 2**53  # below this every language has integers exactly
+_HIDDEN = "(show_records=True, or --show-records, shows what it says)"
+
+
+@dataclass(frozen=True)
+class Program(Outside):
+    """Any program as a mechanism: `dpaudit.audit` takes one where it takes a function.
+
+    Parameters
+    ----------
+    command
+        The program and its arguments; no shell reads them. ``{data}`` stands for the path of a file
+        with the dataset, without which it is written to standard input; ``{seed}`` for an integer
+        from 0 to 2^53 that is another one for every output.
+    protocol
+        ``"once"`` runs it for every output, and reads what it prints: a number, a line of text,
+        several numbers, or JSON. ``"lines"`` starts it once a process and speaks with it as
+        docs/programs.md specifies. By default it is run once for every output where the command
+        has ``{data}`` or ``{seed}``, and else what it answers to a greeting decides.
+    folder
+        Where it runs; by default here.
+
+    Raises
+    ------
+    InvalidArgument
+        The command is none, or there is no such program.
+
+    Examples
+    --------
+    >>> program = Program("awk -v seed={seed} 'BEGIN { srand(seed); print 3 + rand() }'")
+    >>> program.form, program.name
+    ('f(data, rng)', "awk -v seed={seed} 'BEGIN { srand(seed); print 3 + rand() }'")
+    """
+
+    command: str
+    protocol: str | None = None
+    folder: str | os.PathLike[str] | None = None
+    files: Mapping[str, File] = field(default_factory=dict, repr=False, hash=False)
+    greeted: Hello | None = field(default=None, repr=False)
+    place: str | None = field(default=None, repr=False, compare=False)
+
+    def __reduce__(self) -> tuple[type[Program], tuple[Any, ...]]:
+        return Program, tuple(getattr(self, one.name) for one in fields(self))
+
+    def __post_init__(self) -> None:
+        if self.protocol not in (None, *_PROTOCOLS):
+            raise InvalidArgument("protocol", self.protocol, f"one of {', '.join(_PROTOCOLS)}")
+        folder = None if self.folder is None else os.fspath(self.folder)
+        object.__setattr__(self, "folder", folder)
+        if self.protocol == "lines" and (self._line.has(DATA) or self._line.has(SEED)):
+            expected = f"a command without {DATA} and {SEED}, which the protocol sends"
+            raise InvalidArgument("command", self.command, expected)
+        _ = self._line.executable
+
+    @cached_property
+    def _line(self) -> Command:
+        return Command(self.command, None if self.folder is None else str(self.folder))
+
+    @property
+    def name(self) -> str:
+        """The command."""
+        return self.command
+
+    def with_file(self, records: Any, path: Path) -> Program:
+        """Return the program that is given a file as it is where it is called on its records."""
+        found = digest_of_records(records)
+        return replace(self, files={**self.files, found: File.read(path)}) if found else self
+
+    def settled(self, limits: Limits | None) -> Program:
+        """Return the program of which is known whether it speaks the protocol.
+
+        Parameters
+        ----------
+        limits
+            Of the process that tries it; None for this process.
+        """
+        if self._runs_once:
+            return replace(self, place=str(_place()) if self._line.has(DATA) else None)
+        if self.protocol is not None or self._asked(limits, self._answers_greeting):
+            return self._greeted_in(limits)
+        return replace(self, protocol="once")
+
+    @property
+    def _runs_once(self) -> bool | None:
+        """Whether it is run for every output; None where nobody has said so."""
+        if self.protocol is not None:
+            return self.protocol == "once"
+        return True if self._line.has(DATA) or self._line.has(SEED) else None
+
+    def _asked(self, limits: Limits | None, question: Any) -> Any:
+        if limits is None:
+            return question()
+        with Crew(limits) as crew:
+            given = self.command, self.protocol, self.folder
+            return crew.call(_asked_there, *given, question.__name__)
+
+    def _answers_greeting(self) -> bool:
+        """Return whether the first line that it prints answers a greeting, with nothing more."""
+        try:
+            printed = printed_by(self._line.arguments, self._line.folder, greeting())
+        except (ProgramFailed, TooMuch):
+            return False
+        return Hello.read(printed.partition(b"\n")[0]) is not None
+
+    def _greeted_in(self, limits: Limits | None) -> Program:
+        version, seeded, name = self._asked(limits, self._greeting)
+        return replace(self, protocol="lines", greeted=Hello(version, seeded, name))
+
+    def _greeting(self) -> tuple[int, bool, str]:
+        hello = self._conversation().hello
+        return hello.version, hello.seeded, hello.name
+
+    @property
+    def form(self) -> str:
+        """How it is called: for every output, or for many; with rng where it takes seeds."""
+        if self._runs_once:
+            return "f(data, rng)" if self._line.has(SEED) else "f(data)"
+        known = self if self.greeted is not None else self.settled(None)
+        if known.protocol == "once":
+            return "f(data)"
+        seeded = known.greeted is not None and known.greeted.seeded
+        return "f(data, trials, rng)" if seeded else "f(data, trials)"
+
+    @cached_property
+    def parts(self) -> dict[str, str]:
+        """The SHA-256 of the program, and of the files that its arguments name."""
+        return {str(one): digest_of(one) for one in self._line.files()}
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of the program, its files, its arguments and how it is run."""
+        given = [self.command, self.protocol, *self.parts.values()]
+        data = sorted(hashlib.sha256(one.content).hexdigest() for one in self.files.values())
+        return hashlib.sha256(repr((given, data)).encode()).hexdigest()
+
+    @property
+    def remarks(self) -> Sequence[str]:
+        """What was run, and how."""
+        shown = ", ".join(f"{name} ({digest[:16]})" for name, digest in self.parts.items())
+        said = f"Program, with the beginning of SHA-256 digests: {shown}."
+        return (said,) if "rng" in self.form else (said, _OWN)
+
+    def __call__(self, dataset: Any, *given: Any) -> Any:
+        """Return an output, or as many as trials of a program that speaks the protocol.
+
+        Raises
+        ------
+        MechanismError
+            It fails, or answers what is no output.
+        """
+        call = self._drawn_once if self._runs_once else self._drawn_by_lines
+        try:
+            return call(dataset, *given)
+        except ProgramFailed as error:
+            raise self._failed(error, dataset, lambda made: call(made, *given)) from None
+        except TooMuch as error:
+            raise MechanismError(f"program {shorten(Shown(self.name))}: writes {error}") from None
+
+    def _failed(self, error: ProgramFailed, dataset: Any, again: Any) -> MechanismError:
+        """Return how it failed; its own words where they hold no record."""
+        said = error.said
+        if said and not are_shown() and not tells_no_record(error, dataset, again):
+            said = _HIDDEN
+        words = f"{error.how}: {said}" if said else error.how
+        return MechanismError(f"program {shorten(Shown(self.name))}: {words}, expected an output")
+
+    def _drawn_once(self, dataset: Any, rng: Generator | None = None) -> Any:
+        seed = None if rng is None else int(rng.integers(_SEEDS))
+        file = self._file(dataset)
+        by_path = self._line.has(DATA)
+        words = self._line.filled(str(self._written(file)) if by_path else "", seed)
+        printed = printed_by(words, self._line.folder, b"" if by_path else file.content)
+        try:
+            return output_of(printed)
+        except NotAnOutput as error:
+            raise refused(self.name, printed, error) from None
+
+    def _file(self, dataset: Any) -> File:
+        if not self.files:
+            return Format.of(None, dataset).written(dataset)
+        found = self.files.get(digest_of_records(dataset))
+        like = next(iter(self.files.values()))
+        return found or Format.of(like, dataset).written(dataset)
+
+    def _written(self, file: File) -> Path:
+        """Return the path of a file of data, which is written once."""
+        name = hashlib.sha256(file.content).hexdigest()[:16]
+        place = Path(self.place or _place()) / name / f"data{file.suffix}"
+        if not place.exists():  # two processes may write it: each writes one of its own first
+            place.parent.mkdir(parents=True, exist_ok=True)
+            own = place.with_name(f"{os.getpid()}{file.suffix}")
+            own.write_bytes(file.content)
+            own.replace(place)
+        return place
+
+    def _drawn_by_lines(self, dataset: Any, trials: int, rng: Generator | None = None) -> Any:
+        conversation = self._conversation()
+        key = digest_of_records(dataset)[:16]
+        takes_seeds = conversation.hello.seeded and rng is not None
+        seed = int(rng.integers(_SEEDS)) if takes_seeds and rng is not None else None
+        try:
+            return conversation.draw(key, plain(dataset), trials, seed)
+        except (ProgramFailed, MechanismError, TooMuch):
+            self._hang_up()
+            raise
+
+    def _conversation(self) -> Conversation:
+        key = (self.command, str(self.folder), os.getpid())
+        if key not in _open:
+            _open[key] = Conversation(self.name, self._line.arguments, self._line.folder)
+        return _open[key]
+
+    def _hang_up(self) -> None:
+        if (found := _open.pop((self.command, str(self.folder), os.getpid()), None)) is not None:
+            found.close()
+
+
+_OWN = (
+    "The program draws its own randomness: another run of this audit has other outputs. One that "
+    "takes {seed}, or says that it is seeded, is drawn again exactly."
+)
+_open: dict[tuple[str, str, int], Conversation] = {}
+_folders: dict[int, Path] = {}
+
+
+def _asked_there(command: str, protocol: str | None, folder: str | None, question: str) -> Any:
+    """Return the answer of a question to a program, in another process."""
+    return getattr(Program(command, protocol=protocol, folder=folder), question)()
+
+
+def _place() -> Path:
+    """Return the folder of files of data, which is gone when this process has ended."""
+    if (found := _folders.get(os.getpid())) is None:
+        found = _folders[os.getpid()] = Path(tempfile.mkdtemp(prefix="dpaudit-"))
+    return found
+
+
+@atexit.register
+def _clear() -> None:
+    for (_, _, process), one in list(_open.items()):
+        if process == os.getpid():
+            one.close()
+    if (found := _folders.get(os.getpid())) is not None:
+        shutil.rmtree(found, ignore_errors=True)

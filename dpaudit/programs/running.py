@@ -1,0 +1,266 @@
+"""Processes of programs: what goes in, what comes out, and how they ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from time import monotonic
+
+from dpaudit.programs.printed import LONGEST
+
+_CHUNK = 2**20
+_PIPE = 1031  # F_SETPIPE_SZ of Linux
+_LAST = 2**14  # bytes of standard error that are remembered
+_LINES = 5  # of them that are said
+_FIRST = 5.0  # seconds after which somebody is told what is waited for
+_END = 1.0  # seconds that a program has to end by itself
+
+
+class ProgramFailed(RuntimeError):
+    """A program that ended, or cannot be started; ``how`` holds no words of its own."""
+
+    def __init__(self, how: str, said: str = "") -> None:
+        self.how, self.said = how, said
+        super().__init__(f"{how}: {said}" if said else how)
+
+
+class TooMuch(RuntimeError):
+    """A program writes more than anybody reads."""
+
+
+class Process:
+    """One process of a program, whose pipes are read and written without waiting for another.
+
+    Parameters
+    ----------
+    words
+        The program and its arguments.
+    folder
+        Where it runs.
+    stdin
+        What it reads, as a whole; None leaves its standard input open for `write`.
+    """
+
+    def __init__(self, words: Sequence[str], folder: str | None, stdin: bytes | None) -> None:
+        self.own_group = os.getsid(0) != os.getpid()  # a worker's group is ended with the worker
+        try:
+            self.popen = subprocess.Popen(
+                words,
+                cwd=folder,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                start_new_session=self.own_group,
+            )
+        except OSError as error:
+            raise ProgramFailed(f"cannot be started ({error.strerror})") from None
+        self._out, self.read = bytearray(), 0
+        self._errors = bytearray()
+        self._unsent = memoryview(stdin or b"")
+        self._whole = stdin is not None
+        self._selector = selectors.DefaultSelector()
+        self._watch()
+
+    def _watch(self) -> None:
+        popen = self.popen
+        assert popen.stdin is not None
+        assert popen.stdout is not None
+        assert popen.stderr is not None
+        _enlarge(popen.stdout.fileno())
+        os.set_blocking(popen.stdin.fileno(), False)
+        self._selector.register(popen.stdout, selectors.EVENT_READ)
+        self._selector.register(popen.stderr, selectors.EVENT_READ)
+        self._sending()
+
+    @property
+    def said(self) -> str:
+        """The last lines of its standard error."""
+        lines = self._errors.decode("utf-8", "replace").strip().splitlines()
+        return " / ".join(line.strip() for line in lines[-_LINES:])
+
+    def write(self, data: bytes) -> None:
+        """Send bytes with the next reading."""
+        self._unsent = memoryview(bytes(self._unsent) + data)
+        self._sending()
+
+    def take(self) -> bytes:
+        """Return what has come, and forget it."""
+        found = bytes(self._out)
+        self._out.clear()
+        return found
+
+    @property
+    def waiting(self) -> bytearray:
+        """What has come and was not taken."""
+        return self._out
+
+    def wait_for_more(self, seconds: float | None) -> bool:
+        """Read what comes; return whether more bytes of output came in so many seconds.
+
+        Raises
+        ------
+        EOFError
+            Its output has ended.
+        """
+        until = None if seconds is None else monotonic() + seconds
+        while True:
+            left = None if until is None else max(0.0, until - monotonic())
+            ready = self._selector.select(left)
+            if not ready:
+                return False
+            if any([self._handled(key.fileobj) for key, _ in ready]):
+                return True
+
+    def _handled(self, stream: object) -> bool:
+        """Read or write what is ready; return whether output came."""
+        if stream is self.popen.stdin:
+            self._send()
+            return False
+        if stream is self.popen.stderr:
+            self._note_errors()
+            return False
+        assert self.popen.stdout is not None
+        if not (found := os.read(self.popen.stdout.fileno(), _CHUNK)):
+            raise EOFError
+        self._out += found
+        self.read += len(found)
+        return True
+
+    def _note_errors(self) -> None:
+        assert self.popen.stderr is not None
+        found = os.read(self.popen.stderr.fileno(), _CHUNK)
+        if not found:
+            self._selector.unregister(self.popen.stderr)
+        self._errors = (self._errors + found)[-_LAST:]
+
+    def _sending(self) -> None:
+        stdin = self.popen.stdin
+        assert stdin is not None
+        registered = stdin in self._selector.get_map()
+        if self._unsent and not registered and not stdin.closed:
+            self._selector.register(stdin, selectors.EVENT_WRITE)
+        elif not self._unsent and registered:
+            self._selector.unregister(stdin)
+        if self._whole and not self._unsent and not stdin.closed:
+            stdin.close()
+
+    def _send(self) -> None:
+        assert self.popen.stdin is not None
+        try:
+            sent = os.write(self.popen.stdin.fileno(), self._unsent[:_CHUNK])
+            self._unsent = self._unsent[sent:]
+        except BlockingIOError:
+            return
+        except OSError:  # it reads no more, which is no fault by itself
+            self._unsent = self._unsent[:0]
+        self._sending()
+
+    def ended(self) -> ProgramFailed:
+        """Wait for the end, whose output has ended, and return how it ended."""
+        self._drain_errors()
+        try:
+            status = self.popen.wait(_END)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return ProgramFailed("closed its standard output and went on", self.said)
+        self.kill()
+        return ProgramFailed(how_ended(status), self.said)
+
+    def _drain_errors(self) -> None:
+        until = monotonic() + _END
+        while self.popen.stderr in self._selector.get_map() and monotonic() < until:
+            for key, _ in self._selector.select(max(0.0, until - monotonic())):
+                if key.fileobj is self.popen.stderr:
+                    self._note_errors()
+                else:
+                    self._selector.unregister(key.fileobj)
+
+    def close(self) -> None:
+        """Let it end by itself, as its input ends, and end it if it does not."""
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            assert self.popen.stdin is not None
+            self.popen.stdin.close()
+            self.popen.wait(_END)
+        self.kill()
+
+    def kill(self) -> None:
+        """End it now, with what it has started if that is known."""
+        if self.own_group:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.popen.pid, signal.SIGKILL)
+        self.popen.kill()
+        self.popen.wait()
+        self._selector.close()
+        for stream in (self.popen.stdin, self.popen.stdout, self.popen.stderr):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+
+
+def how_ended(status: int) -> str:
+    """Return how a program ended, in words.
+
+    Examples
+    --------
+    >>> how_ended(3), how_ended(-9)
+    ('ended with status 3', 'was ended by signal SIGKILL')
+    """
+    if status >= 0:
+        return f"ended with status {status}"
+    try:
+        return f"was ended by signal {signal.Signals(-status).name}"
+    except ValueError:
+        return f"was ended by signal {-status}"
+
+
+def printed_by(words: Sequence[str], folder: str | None, stdin: bytes) -> bytes:
+    """Return what a program printed that was run to its end.
+
+    Raises
+    ------
+    ProgramFailed
+        It cannot be started, or its status is not 0.
+    TooMuch
+        It prints more than an output may have.
+    """
+    process = Process(words, folder, stdin)
+    try:
+        with contextlib.suppress(EOFError):
+            for seconds in patience():
+                while process.wait_for_more(seconds):
+                    if process.read > LONGEST:
+                        raise TooMuch(f"more than {LONGEST} bytes")
+                tell(f"waiting for an output of {words[0]}")
+        if (how := process.ended()).how != how_ended(0):
+            raise how
+        return process.take()
+    finally:
+        process.kill()
+
+
+def patience() -> Iterator[float]:
+    """Yield ever more seconds: somebody is told after each that something is waited for."""
+    seconds = _FIRST
+    while True:
+        yield seconds
+        seconds *= 3
+
+
+def tell(what: str) -> None:
+    """Say to whoever waits what is waited for."""
+    print(f"dpaudit: {what}", file=sys.stderr, flush=True)
+
+
+def _enlarge(descriptor: int) -> None:
+    """Let a pipe hold more, where a system can."""
+    if sys.platform == "linux":
+        import fcntl
+
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(descriptor, _PIPE, _CHUNK)
