@@ -19,7 +19,7 @@ LISTS := pyproject.toml constraints.txt
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test quick cluster packages tensors training docs docs-test mutants attack-proofs peers dpriv-bench proofs checkdp prove-diffprivlib published statements examples release lint types wheelhouse bench constraints clean
+.PHONY: help audit test quick cluster packages tensors training docs docs-test mutants attack-proofs peers dpriv-bench proofs checkdp prove-diffprivlib published statements examples faults release lint types wheelhouse bench constraints clean
 # Two pips in one .venv would trip over each other, and the jobs below use every core themselves.
 .NOTPARALLEL:
 
@@ -43,6 +43,7 @@ help:
 	@echo 'make published    divide published bounds by exact ones, and write docs/published-bounds.md'
 	@echo 'make statements   judge every statement of the papers, and write docs/statements.md and the headlines'
 	@echo 'make examples     run the twelve examples and the notebooks, write their pages, those of loops and recursions'
+	@echo 'make faults       run what finds each kind of fault, and write the pages of docs/faults'
 	@echo 'make release      build sdist and wheel, check both, try the wheel on every supported Python'
 	@echo 'make lint         check the style and the format'
 	@echo 'make types        check the types'
@@ -159,6 +160,10 @@ examples: $(DEV)
 	@$(BIN)/python -m tests.examples.loops
 	@$(BIN)/python -m tests.examples.recursions
 	@$(BIN)/python -m tests.notebooks.executed
+
+# A page for each kind of fault: what finds it is run, and what that prints is shown; minutes.
+faults: $(DEV)
+	@$(BIN)/python -m tests.faults.pages $(FAULTS_ARGS)
 
 # Needs every supported Python, on the path or from pyenv or uv; ALLOW_MISSING=1 does with fewer.
 RELEASE := build/release

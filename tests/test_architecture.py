@@ -32,7 +32,7 @@ LAYERS = {
 }
 # Rooms of dpaudit from the ground up, as docs/architecture.md draws them.
 FLOORS = (
-    ("text", "records", "reals", "verdicts", "palette", "_installed", "_harmless"),
+    ("text", "records", "reals", "verdicts", "palette", "faults", "_installed", "_harmless"),
     ("errors", "_typing"),
     ("_validate", "_references", "formats", "files", "standins"),
     ("datasets", "toml", "notebook", "polynomials"),

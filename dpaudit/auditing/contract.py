@@ -15,6 +15,7 @@ import numpy as np
 import dpaudit.auditing.alone as alone
 import dpaudit.auditing.sameness as sameness
 import dpaudit.estimation.independence as independence
+import dpaudit.faults.codes as faults
 from dpaudit.auditing.alone import Against, happened
 from dpaudit.auditing.draws import Certifying, Drawer
 from dpaudit.auditing.outcomes import something_returned
@@ -176,6 +177,7 @@ def _no_files(drawer: Drawer) -> list[SelfCheck]:
             statistic=float(len(found)),
             threshold=0.0,
             evidence=f"files that the mechanism wrote and read: {named or 'none'}",
+            fault=faults.FILE_KEPT if found else None,
         )
     ]
 

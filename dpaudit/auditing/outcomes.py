@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.random import default_rng
 
+import dpaudit.faults.codes as faults
 import dpaudit.laws.drawn as drawn
 import dpaudit.laws.instances as instances
 from dpaudit.auditing.evidence import Evidence
@@ -44,6 +45,7 @@ _NOTHING = SelfCheck(
     statistic=1.0,
     threshold=1.0,
     evidence="no output but None",
+    fault=faults.NOTHING_RELEASED,
 )
 
 

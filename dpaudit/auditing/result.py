@@ -17,9 +17,11 @@ import numpy as np
 import dpaudit.auditing.apart as apart
 import dpaudit.auditing.carrying as carrying
 import dpaudit.auditing.release as release
+import dpaudit.faults.codes as faults
 from dpaudit.accounting.proved import TabulatedDP
 from dpaudit.auditing.evidence import Evidence
 from dpaudit.auditing.outcomes import UNVARYING
+from dpaudit.estimation.self_check import SelfCheck as ComputedCheck
 from dpaudit.extension.case import AssumptionOutcome, PrivacyCase
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
@@ -156,6 +158,7 @@ def privacy_result(
         source=claim.source,
         verdict=verdict,
         reason=" ".join([said, *(carried if refuted else [])]),
+        fault=_fault_of_checks(evidence),
         claimed=Claimed(**_privacy(case, claimed)),
         a_unit=apart.in_document(case),
         proved=_proved(case),
@@ -171,7 +174,7 @@ def privacy_result(
         data=case.data,
         parameters=plain(case.parameters),
         assumptions=assumption_checks(claim, case.assumptions),
-        self_checks=[SelfCheck(**asdict(check)) for check in evidence.self_checks],
+        self_checks=[_self_check(check) for check in evidence.self_checks],
         contract=[SelfCheck(**asdict(check)) for check in evidence.contract],
         budget=[BudgetEntry(purpose=p, alpha=a) for p, a in evidence.budget.items()],
         delta_curves=_delta_curves(case, evidence),
@@ -200,6 +203,19 @@ def _code_file(case: PrivacyCase) -> CodeFile | None:
     mechanism = case.mechanism
     found = mechanism.code if isinstance(mechanism, Isolated) else code_of(mechanism)
     return None if found is None else CodeFile(**found._asdict())
+
+
+def _self_check(check: ComputedCheck) -> SelfCheck:
+    """Return a check of the law as a report has it: one that failed shows that code has another."""
+    return SelfCheck(**{**asdict(check), "fault": None if check.passed else faults.OTHER_LAW})
+
+
+def _fault_of_checks(evidence: Evidence) -> str | None:
+    """Return the kind of fault that the first check which failed shows, if it decides one."""
+    failed = next((check for check in evidence.contract if not check.passed), None)
+    if failed is not None:
+        return failed.fault
+    return None if evidence.trusted else faults.OTHER_LAW
 
 
 def carrying_event(evidence: Evidence, verdict: Verdict) -> CarryingEvent | None:

@@ -18,6 +18,7 @@ import dpaudit.auditing.copies as copies
 import dpaudit.auditing.divergence as divergence
 import dpaudit.auditing.event as black_box
 import dpaudit.auditing.exact as white_box
+import dpaudit.auditing.noise_places as noise_places
 import dpaudit.auditing.outcomes as outcomes
 import dpaudit.auditing.repeating as repeating
 import dpaudit.auditing.sameness as sameness
@@ -33,10 +34,7 @@ from dpaudit.auditing.kept import what_determines, with_machines
 from dpaudit.auditing.own_certificate import own_certificate
 from dpaudit.auditing.plan import Call, Command, Plan, Wording
 from dpaudit.auditing.rerun import statistical_certificate
-from dpaudit.auditing.result import (
-    privacy_result,
-    with_relation,
-)
+from dpaudit.auditing.result import privacy_result, with_relation
 from dpaudit.auditing.schedule import (
     Schedule,
     noting_what_decides,
@@ -422,7 +420,7 @@ def _explained(result: Result, case: PrivacyCase, drawer: Drawer, schedule: Sche
     alpha = 1 - schedule.settings.confidence
     if schedule.has_time_to_explain(drawer):
         with suppress(OutOfTime):
-            result = witness.added(result, case, drawer, alpha)
+            result = noise_places.added(witness.added(result, case, drawer, alpha), case)
             return result if schedule.by_looks else shrinking.added(result, case, drawer, alpha)
     return result.model_copy(update={"notes": [*result.notes, _UNEXPLAINED]})
 

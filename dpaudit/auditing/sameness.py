@@ -19,6 +19,7 @@ from numpy.random import default_rng
 from numpy.typing import NDArray
 
 import dpaudit.auditing.outcomes as outcomes
+import dpaudit.faults.codes as faults
 from dpaudit._typing import Array
 from dpaudit.auditing.draws import Certifying, Drawer, Grid
 from dpaudit.auditing.evidence import Evidence
@@ -327,6 +328,7 @@ def _check(paths: Sequence[str], causes: Sequence[Touch], seen: str) -> SelfChec
         statistic=float(len(causes)),
         threshold=0.0,
         evidence=f"{seen}; touched: {_listed(causes)}",
+        fault=faults.STATE_KEPT if causes else None,
     )
 
 
@@ -359,6 +361,7 @@ def _kept_in_a_process(columns: Sequence[Column], chosen: Sequence[int]) -> Self
         statistic=float(len(chosen)),
         threshold=0.0,
         evidence=f"parts that a process keeps: {len(chosen)}",
+        fault=faults.STATE_KEPT,
     )
 
 

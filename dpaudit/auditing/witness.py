@@ -20,6 +20,7 @@ import dpaudit.auditing.outcomes as outcomes
 from dpaudit._typing import Array
 from dpaudit.auditing.carrying import certifies
 from dpaudit.auditing.draws import Drawer
+from dpaudit.auditing.event_faults import fault_of_event
 from dpaudit.auditing.wording import Tried, Words, first_said, path_of, plainness_of
 from dpaudit.estimation.event import choose_event
 from dpaudit.estimation.joint import joint_lower_bound
@@ -241,7 +242,13 @@ def _witness(
         ceiling=most if always else None,
         success=success,
         sentence=" ".join(sentences),
+        fault=_fault(best, layout, runs) if best.refutes else None,
     )
+
+
+def _fault(best: _Counted, layout: Layout, runs: int) -> str | None:
+    columns = [layout.columns[n] for n in best.tried.columns]
+    return fault_of_event(columns, best.tried.score, best.hits, runs)
 
 
 def _ceiling(case: PrivacyCase, trials: int, alpha: float) -> float | None:
@@ -269,7 +276,7 @@ def added(result: Result, case: PrivacyCase, drawer: Drawer, alpha: float) -> Re
     event = result.carrying_event
     said = [] if event is not None and event.plain else [found.sentence]
     reason = " ".join([result.reason, *said]).rstrip()
-    return result.model_copy(update={"witness": found, "reason": reason})
+    return result.model_copy(update={"witness": found, "reason": reason, "fault": found.fault})
 
 
 def _enough(result: Result, case: PrivacyCase, alpha: float) -> int:

@@ -14,7 +14,16 @@ from rich.text import Text
 
 import dpaudit.cli.streams as streams
 from dpaudit.report.acceptance import describe
-from dpaudit.report.formatting import NONE, label, number, numbers, percent, shown_verdict
+from dpaudit.report.formatting import (
+    NONE,
+    fault_words,
+    label,
+    noise_words,
+    number,
+    numbers,
+    percent,
+    shown_verdict,
+)
 from dpaudit.text import one_line, printable
 from dpaudit.verdicts import Verdict
 
@@ -158,6 +167,8 @@ def verdict_lines(results: Sequence[Result]) -> Iterator[Text | Table]:
         if result.measured.upper is None and result.kind == "privacy":
             note = one_line(str(result.measured.upper_note))
             yield Text(f"  No certified upper end: {note}.", style="dim")
+        for line in (*noise_words(result), *fault_words(result)):
+            yield Text(f"  {one_line(line)}")
 
 
 def verdict_table(results: Sequence[Result]) -> Table:

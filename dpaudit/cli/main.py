@@ -20,6 +20,7 @@ from dpaudit.cli.audit import audit
 from dpaudit.cli.browse import list_installed, schema, show, version
 from dpaudit.cli.calibrate import calibrate
 from dpaudit.cli.canary import canary
+from dpaudit.cli.explain import explain
 from dpaudit.cli.ledger import ledger
 from dpaudit.cli.new import new
 from dpaudit.cli.prove import prove
@@ -54,6 +55,7 @@ _PANELS: dict[str, dict[str, Callable[..., int | None]]] = {
         "canary": canary,
         "table": table,
         "verify": verify,
+        "explain": explain,
     },
     "Papers": {
         "list": list_installed,

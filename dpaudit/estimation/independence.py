@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtrc, chdtrc, ndtr
 
+import dpaudit.faults.codes as faults
 from dpaudit._typing import Array
 from dpaudit.estimation.self_check import SelfCheck
 from dpaudit.laws.recurrence import equal_pairs, variance_of_ties
@@ -124,47 +125,66 @@ class _Found(NamedTuple):
 
     name: str
     p: float
-    why: str
+    fault: _Fault
 
 
-_ONCE = (
+class _Fault(NamedTuple):
+    """What is wrong where it is not chance: its code, and words with the cure."""
+
+    code: str
+    words: str
+
+
+_ONCE = _Fault(
+    faults.NOISE_SHARED_IN_CALL,
     "outputs of one call have noise in common: draw it for every output by itself, as "
-    "rng.laplace(size=trials) does"
+    "rng.laplace(size=trials) does",
 )
-_KEPT = (
+_KEPT = _Fault(
+    faults.STATE_KEPT,
     "outputs of one process have something in common: draw no noise while the mechanism is "
-    "imported or made, and keep none from call to call"
+    "imported or made, and keep none from call to call",
 )
-_MOVING = (
+_MOVING = _Fault(
+    faults.LAW_MOVES,
     "the law changes from call to call: keep no counter, clock or other state that outputs "
-    "depend on"
+    "depend on",
 )
-_PAIRED = (
+_PAIRED = _Fault(
+    faults.NOISE_SHARED_IN_CALL,
     "outputs of one call depend on each other: draw the noise of each by itself, not in pairs or "
-    "in a chain"
+    "in a chain",
 )
-_TWICE = "outputs of one call use the same noise: draw it for every output by itself"
-_SEEDED = (
+_TWICE = _Fault(
+    faults.NOISE_SHARED_IN_CALL,
+    "outputs of one call use the same noise: draw it for every output by itself",
+)
+_SEEDED = _Fault(
+    faults.CALLS_REPEAT,
     "calls repeat one another: take all randomness from the rng argument, and seed no generator "
-    "inside"
+    "inside",
 )
-_SHARED = "the two datasets share their noise: keep none from call to call"
+_SHARED = _Fault(
+    faults.STATE_KEPT, "the two datasets share their noise: keep none from call to call"
+)
 
 
 def _check(found: _Found, threshold: float) -> SelfCheck:
+    passed = bool(found.p >= threshold)
     return SelfCheck(
         name=found.name,
-        statement=found.why,
-        passed=bool(found.p >= threshold),
+        statement=found.fault.words,
+        passed=passed,
         statistic=found.p,
         threshold=threshold,
         evidence=f"p-value {found.p:.3g}; below {threshold:.1g} it fails",
+        fault=None if passed else found.fault.code,
     )
 
 
 def _of_sides(what: str, on_p: Outputs, on_q: Outputs) -> list[_Found]:
     found = [
-        _Found(f"{what} {one.name}, {name}", one.p, one.why)
+        _Found(f"{what} {one.name}, {name}", one.p, one.fault)
         for side, name in ((on_p, "dataset"), (on_q, "neighbour"))
         for one in _of_side(side.first())
     ]

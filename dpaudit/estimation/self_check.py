@@ -35,7 +35,10 @@ _MISMATCH = 1e-7
 
 @dataclass(frozen=True, kw_only=True)
 class SelfCheck:
-    """The outcome of one check: what was tested, whether it passed, and the numbers."""
+    """The outcome of one check: what was tested, whether it passed, and the numbers.
+
+    ``fault`` is the code of the kind of fault that a check which failed shows, where that is known.
+    """
 
     name: str
     statement: str
@@ -43,6 +46,7 @@ class SelfCheck:
     statistic: float
     threshold: float
     evidence: str
+    fault: str | None = None
 
 
 def likelihood_ratio_checks(loss_p: Array, loss_q: Array) -> list[SelfCheck]:

@@ -149,6 +149,13 @@ def is_installed(file: str) -> bool:
     return file.startswith(("<frozen", _STANDARD)) or "-packages" in file
 
 
+def innermost() -> tuple[str, int, str]:
+    """Return file, line and name of the innermost code of other people that is under way."""
+    found = list(_calls())
+    own = (one for one in found if not is_installed(one[0]))
+    return next(own, found[0] if found else ("", 0, ""))
+
+
 def place() -> str:
     """Return the innermost line of other people's code that is under way."""
     first = None

@@ -19,11 +19,14 @@ class Refusal:
         What it does there.
     cure
         What would make it provable, where a rule knows; empty elsewhere.
+    fault
+        The code of its kind of fault, where it is one whatever the rest of the code does.
     """
 
     place: str
     reason: str
     cure: str = ""
+    fault: str | None = None
 
     def __str__(self) -> str:
         cure = f" ({self.cure})" if self.cure else ""
@@ -44,6 +47,6 @@ class NotProved(DpauditError):
         super().__init__(str(refusal))
 
     @classmethod
-    def at(cls, place: str, reason: str, cure: str = "") -> NotProved:
-        """Return the error of a line, a reason and a cure."""
-        return cls(Refusal(place, reason, cure))
+    def at(cls, place: str, reason: str, cure: str = "", *, fault: str | None = None) -> NotProved:
+        """Return the error of a line, a reason, a cure and a kind of fault."""
+        return cls(Refusal(place, reason, cure, fault))

@@ -11,6 +11,7 @@ from decimal import ROUND_CEILING
 from pathlib import Path
 from typing import Any
 
+from dpaudit.faults.catalogue import fault_line
 from dpaudit.files import prepare_directory, write_files
 from dpaudit.formats import stamped
 from dpaudit.guarantees.kinds import (
@@ -205,6 +206,8 @@ class CodeProof:
         yield f"{self.name}: {self._headline()}"
         if self.numbers is not None:
             yield f"{self.of_whom} {self._of_runs()}"
+        if self.refusal is not None and self.refusal.fault is not None:
+            yield fault_line(self.refusal.fault)
 
     @property
     def of_whom(self) -> str:

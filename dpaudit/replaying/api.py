@@ -277,7 +277,7 @@ def _not_replayed(error: MechanismError) -> dict[str, Any]:
         f"({error}): pass the class, or what makes the object, as module:object"
     )
     held = {"kind": "first call", "tier": "withheld", "words": words}
-    return {**held, "epsilon": None, "place": None, "evidence": None}
+    return {**held, "epsilon": None, "place": None, "fault": None, "evidence": None}
 
 
 def _seen_again(
@@ -399,7 +399,7 @@ def _result(
     pair = chosen.pair
     findings = [
         ReplayFinding(
-            **{key: one[key] for key in ("kind", "tier", "words", "epsilon", "place")},
+            **{key: one[key] for key in ("kind", "tier", "words", "epsilon", "place", "fault")},
             call=one.get("call"),
         )
         for one in found["findings"]

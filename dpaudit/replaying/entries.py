@@ -10,6 +10,7 @@ from decimal import ROUND_FLOOR
 from importlib.metadata import version
 from pathlib import Path
 
+from dpaudit.faults.catalogue import fault_line
 from dpaudit.replaying.digits import in_four_digits
 from dpaudit.replaying.result import Replay, ReplayFinding
 from dpaudit.report.entries import Entries, Entry, Outcome, Place, finite
@@ -68,6 +69,8 @@ def _entry(found: Replay, one: ReplayFinding, source: Place | None) -> Entry:
         text=words if one.place is None else f"{words} ({one_line(one.place)})",
         values={} if one.epsilon is None else {"lower": finite(_shown(found, one.epsilon))},
         place=_place(one.place, source) or source,
+        fault=one.fault,
+        lines=() if one.fault is None else (fault_line(one.fault),),
     )
 
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR
 from typing import Any, Literal, get_args
 
+import dpaudit.faults.codes as faults
 from dpaudit.freezing.observing import Function, Side
 from dpaudit.replaying.asked import Asked
 from dpaudit.replaying.confirming import confirmed, exceeds, stays, without_constants
@@ -49,6 +50,26 @@ _MARGIN = 1e-9
 # Packages that draw past everything that is intercepted.
 OWN_SAMPLERS = ("opendp", "pydp", "jax", "tensorflow", "cupy", "tumult", "qrandom")
 COUNTED = "counted event"  # what varies, and is counted
+# Kinds of fault, by the kind of a finding; others do not say which it is.
+_FAULTS = {
+    "scale from data": faults.SCALE_FROM_DATA,
+    "range from data": faults.RANGE_FROM_DATA,
+    "noise from data": faults.NOISE_FROM_DATA,
+    "shared noise": faults.NOISE_USED_TWICE,
+    "budget": faults.BUDGET_EXCEEDED,
+    "sensitivity": faults.NOISE_TOO_SMALL,
+    "declared sensitivity": faults.DECLARED_SENSITIVITY,
+    "raw value": faults.WITHOUT_NOISE,
+    "raw structure": faults.STRUCTURE_FROM_DATA,
+    "raw exception": faults.EXCEPTION_FROM_DATA,
+    "missing number": faults.MISSING_VALUE,
+    "fixed seed": faults.FIXED_SEED,
+    "seed in the source": faults.FIXED_SEED,
+    "warnings": faults.WARNING_FROM_DATA,
+    "control flow": faults.DRAWS_FROM_DATA,
+    KIND: faults.NOTHING_RELEASED,
+}
+_IF_RELEASED = ("budget", "sensitivity")  # as hints, of values that an output may not show
 
 
 @dataclass(frozen=True)
@@ -86,6 +107,13 @@ class Finding:
     call: int | None = None
     reads: tuple[str, int] | None = None
     held: bool = False
+
+    @property
+    def fault(self) -> str | None:
+        """The code of the kind of fault, None where the finding does not decide it."""
+        if self.tier == "hint" and self.kind in _IF_RELEASED:
+            return None
+        return _FAULTS.get(self.kind)
 
 
 @dataclass

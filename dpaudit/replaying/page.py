@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import TYPE_CHECKING
 
+from dpaudit.faults.catalogue import fault_line
 from dpaudit.notebook import piece, table
 from dpaudit.replaying.digits import in_four_digits
 from dpaudit.replaying.spending import Reason, Why
@@ -207,7 +208,7 @@ def markdown(found: Replay) -> str:
         lines += ["", f"## {title}", ""]
         for one in listed:
             place = "" if one.place is None else f" `{_plain(one.place)}`"
-            lines.append(f"- **{one.heading}**: {_plain(one.words)}{place}")
+            lines.append(f"- **{one.heading}**: {_plain(one.words)}{place}{_fault(one)}")
     lines += ["", "## Calls of random primitives", ""]
     lines += [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
     lines += [f"| {' | '.join(map(_plain, one))} |" for one in rows(found)]
@@ -223,13 +224,21 @@ def markdown(found: Replay) -> str:
 def as_html(found: Replay) -> str:
     """Return the report as a piece of HTML."""
     listed = [
-        (one.tier, f"{one.heading}: {one.words}", _NONE if one.place is None else one.place)
+        (
+            one.tier,
+            f"{one.heading}: {one.words}{_fault(one)}",
+            _NONE if one.place is None else one.place,
+        )
         for one in found.findings
     ]
     parts = [table("Findings", ("tier", "what moved", "place"), listed)] if listed else []
     if found.calls:
         parts.append(table("Calls of random primitives", COLUMNS, rows(found)))
     return piece(f"{found.mechanism}: {found.verdict}", summary(found), *parts)
+
+
+def _fault(one: ReplayFinding) -> str:
+    return "" if one.fault is None else f" ({fault_line(one.fault)})"
 
 
 def _plain(text: str) -> str:

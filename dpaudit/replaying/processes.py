@@ -26,6 +26,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+import dpaudit.faults.codes as faults
 from dpaudit.errors import shorten
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.processes import Limits
@@ -134,7 +135,7 @@ def judged(
     standing = [one for one in findings if one["tier"] in _STANDS]
     if kept:
         for one in standing:
-            _withhold(one, _STATE.format(_named(kept)))
+            _withhold(one, _STATE.format(_named(kept)), faults.FILE_KEPT)
         standing = []
     standing = _that_nothing_kept_reaches(standing, elsewhere)
     constant = [one for one in standing if one["constant"] is not None]
@@ -144,14 +145,15 @@ def judged(
     agree += [any(_is_same(one, other) for other in second) for one in varying]
     for one, agrees in zip([*constant, *varying], agree, strict=True):
         if not agrees:
-            _withhold(one, _KEPT)
+            _withhold(one, _KEPT, None if one["constant"] is None else faults.STATE_KEPT)
     come_back = [*constant, *_that_come_back(varying, elsewhere)]
     left = [one for one in come_back if one["tier"] in _STANDS]
     if left and (causes := elsewhere.beyond_data()):
         told = [f"{kind} {shorten(name)}" for kind, name in causes[:3]]
         for one in left:
             always = one["constant"] is not None
-            _withhold(one, (_OUTSIDE if always else _OFTEN).format("; ".join(told)))
+            words = (_OUTSIDE if always else _OFTEN).format("; ".join(told))
+            _withhold(one, words, faults.STATE_KEPT)
     return in_order(findings)
 
 
@@ -174,7 +176,7 @@ def _that_nothing_kept_reaches(
     stand = [one for one, stays in zip(read, unmoved, strict=True) if stays]
     for one in standing:
         if one["held"] and not any(one is other for other in stand):
-            _withhold(one, _REACHES)
+            _withhold(one, _REACHES, faults.STATE_KEPT)
     return [one for one in standing if one["tier"] in _STANDS]
 
 
@@ -204,7 +206,7 @@ def _that_come_back(
     read = elsewhere.answers([list(one["reads"]) for one in counts])
     for one, seen in zip(counts, read, strict=True):
         if seen.kept:
-            _withhold(one, _KEPT_OFTEN)
+            _withhold(one, _KEPT_OFTEN, faults.STATE_KEPT)
     return [one for one, seen in zip(counts, read, strict=True) if seen.come_back]
 
 
@@ -229,8 +231,8 @@ def of_repeated_noise(findings: Sequence[dict[str, Any]]) -> list[dict[str, Any]
     return list(findings)
 
 
-def _withhold(one: dict[str, Any], words: str) -> None:
-    one |= {"kind": "hidden state", "tier": "withheld", "words": words}
+def _withhold(one: dict[str, Any], words: str, fault: str | None = None) -> None:
+    one |= {"kind": "hidden state", "tier": "withheld", "words": words, "fault": fault}
     one |= {"epsilon": None, "evidence": None}
 
 

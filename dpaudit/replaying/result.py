@@ -37,6 +37,7 @@ class ReplayFinding:
     """A finding: its sort, its tier, a sentence, what it proves, and its place in the source.
 
     ``call`` is ``"first"`` where it is of the first call alone, of code that calls change.
+    ``fault`` is the code of its kind of fault (docs/faults/index.md); None where it is not decided.
     """
 
     kind: str
@@ -45,6 +46,7 @@ class ReplayFinding:
     epsilon: float | None = field(default=None, repr=False)
     place: str | None = None
     call: str | None = None
+    fault: str | None = None
 
     @property
     def heading(self) -> str:

@@ -236,6 +236,7 @@ def _finding(one: Any, found: Compared) -> dict[str, Any]:
         "kind": one.kind,
         "tier": one.tier,
         "words": one.words,
+        "fault": one.fault,
         "epsilon": one.epsilon,
         "place": one.place,
         "evidence": _evidence(one, found),

@@ -20,14 +20,16 @@ def github(entries: Entries) -> str:
 
 
 def _command(entry: Entry, entries: Entries) -> str:
-    given = {"title": f"{entry.name}: {entry.standing}"}
+    code = "" if entry.fault is None else f" ({entry.fault})"
+    given = {"title": f"{entry.name}: {entry.standing}{code}"}
     path = None if entry.place is None else entry.place.under(entries.root)
     if entry.place is not None and path is not None:
         given = {"file": path, "line": str(entry.place.line), **given}
     said = ",".join(f"{name}={_property(value)}" for name, value in given.items())
-    numbers = "" if entry.numbers is None else f"\n{entry.numbers}"
+    numbers = [] if entry.numbers is None else [entry.numbers]
+    text = "\n".join([entry.text, *numbers, *entry.lines])
     level = "notice" if entry.is_accepted else _LEVELS[entry.outcome]
-    return f"::{level} {said}::{_data(entry.text + numbers)}\n"
+    return f"::{level} {said}::{_data(text)}\n"
 
 
 def _data(text: str) -> str:

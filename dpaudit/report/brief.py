@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dpaudit.faults.catalogue import all_faults
 from dpaudit.report.acceptance import describe
 from dpaudit.report.entries import Entries, Entry
 from dpaudit.report.render import markdown_text as md
@@ -20,7 +21,7 @@ def brief(entries: Entries) -> str:
     lines = [MARK, f"**dpaudit**: {md(entries.summary)}", "", *_HEAD, *rows]
     wrong = [entry for entry in entries.entries if entry.outcome not in ("not refuted", "proved")]
     if wrong:
-        reasons = [f"- **{md(one.name)}**: {md(_reason(one))}" for one in wrong]
+        reasons = [f"- **{md(one.name)}**: {md(_reason(one))}{_fault(one)}" for one in wrong]
         lines += ["", *_within(reasons, "- and {} more, in the report")]
     if entries.surety is not None:
         lines += ["", entries.surety]
@@ -31,6 +32,15 @@ def _reason(entry: Entry) -> str:
     """Return what leaked, and what a baseline says of it."""
     known = "" if entry.acceptance is None else f" {describe(entry.acceptance)}"
     return f"{entry.headline}{known}"
+
+
+def _fault(entry: Entry) -> str:
+    """Return a link to the kind of fault, or how its page is shown."""
+    fault = None if entry.fault is None else all_faults().get(entry.fault)
+    if fault is None:
+        return ""
+    code = fault.code if fault.address is None else f"[{fault.code}]({fault.address})"
+    return f" ({code}: {md(fault.title)})"
 
 
 def _within(lines: Sequence[str], more: str) -> list[str]:

@@ -14,7 +14,14 @@ from pathlib import Path
 from typing import Literal
 
 from dpaudit.report.acceptance import Acceptance, describe
-from dpaudit.report.formatting import label, numbers, percent, value_of
+from dpaudit.report.formatting import (
+    fault_words,
+    label,
+    noise_words,
+    numbers,
+    percent,
+    value_of,
+)
 from dpaudit.report.render import summary
 from dpaudit.report.schema import Report, Result
 from dpaudit.text import one_line
@@ -68,6 +75,10 @@ class Entry:
         The command that repeats it.
     acceptance
         What a baseline says of it.
+    fault
+        The code of its kind of fault; None where that is not decided.
+    lines
+        What else is said of it, a line each: where noise is drawn, and its kind of fault.
     """
 
     name: str
@@ -79,6 +90,8 @@ class Entry:
     place: Place | None = None
     repeat: str | None = None
     acceptance: Acceptance | None = None
+    fault: str | None = None
+    lines: tuple[str, ...] = ()
 
     @property
     def is_accepted(self) -> bool:
@@ -167,10 +180,21 @@ def of_result(result: Result, place: Place | None = None) -> Entry:
         text=" ".join(part for part in (first, rest, _accepted(result)) if part),
         cells=_cells(result),
         values=_values(result),
-        place=place,
+        place=_noise_place(result, place),
         repeat=result.rerun,
         acceptance=result.acceptance,
+        fault=result.fault,
+        lines=(*noise_words(result), *fault_words(result)),
     )
+
+
+def _noise_place(result: Result, place: Place | None) -> Place | None:
+    """Return the line that draws noise, where it stands below the beginning of the mechanism."""
+    if place is None:
+        return None
+    own = (one.line for one in result.lines if one.file == place.file.name)
+    below = (line for line in own if line >= place.line)
+    return Place(place.file, next(below, place.line))
 
 
 def _accepted(result: Result) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import TYPE_CHECKING, Any
 
+from dpaudit.faults.catalogue import fault_line
 from dpaudit.text import one_line
 
 if TYPE_CHECKING:
@@ -322,6 +323,22 @@ def landmarks(path: WealthPath, rows: int = 8) -> list[tuple[int, float]]:
     last = len(points) - 1
     places = sorted({last * row // (rows - 1) for row in range(rows)}) if points else []
     return [points[at] for at in places]
+
+
+def noise_words(result: Result) -> list[str]:
+    """Return where the code of a refuted claim draws its noise, a line each."""
+    return [f"Noise is drawn at {one.words}" for one in result.lines]
+
+
+def fault_words(result: Result) -> list[str]:
+    """Return the kinds of fault that are decided, and where more stands of them, a line each."""
+    return [fault_line(code) for code in fault_codes(result)]
+
+
+def fault_codes(result: Result) -> list[str]:
+    """Return the codes of what a result shows, and of what stopped the proof."""
+    stop = None if result.proof_stop is None else result.proof_stop.fault
+    return list(dict.fromkeys(code for code in (result.fault, stop) if code is not None))
 
 
 def _proved(result: Result, digits: int) -> str:

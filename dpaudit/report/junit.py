@@ -56,7 +56,12 @@ def _properties(suite: ElementTree.Element, entries: Entries) -> None:
     values = {
         f"{entry.name}.{name}": str(value)
         for entry in entries.entries
-        for name, value in {"verdict": entry.standing, **entry.values}.items()
+        for name, value in {
+            "verdict": entry.standing,
+            "fault": entry.fault,
+            **entry.values,
+        }.items()
+        if value is not None
     }
     properties = ElementTree.SubElement(suite, "properties")
     for name, value in {**said, **values}.items():
@@ -79,7 +84,7 @@ def _kind(entry: Entry) -> str | None:
 
 
 def _said(entry: Entry) -> str:
-    lines = [f"{entry.name}: {entry.standing}", entry.text, entry.numbers]
+    lines = [f"{entry.name}: {entry.standing}", entry.text, entry.numbers, *entry.lines]
     lines += [None if entry.repeat is None else f"Repeat: {entry.repeat}"]
     return "\n".join(line for line in lines if line)
 

@@ -27,3 +27,6 @@ class ProofStop(Document):
     place: str
     reason: str
     cure: str = ""
+    fault: str | None = Field(
+        default=None, description="The code of its kind of fault, where it is one."
+    )

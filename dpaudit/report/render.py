@@ -8,12 +8,14 @@ from decimal import ROUND_CEILING, ROUND_FLOOR
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
+from dpaudit.faults.catalogue import all_faults
 from dpaudit.report.acceptance import describe, unmatched_line
 from dpaudit.report.formatting import (
     NONE,
     count,
     divisor,
     duration,
+    fault_codes,
     kept_before,
     label,
     landmarks,
@@ -196,12 +198,14 @@ def templates(*, html: bool) -> Environment:
         "why_unproved": why_unproved,
         "describe": describe,
         "unmatched_line": unmatched_line,
+        "fault_codes": fault_codes,
         "thumbnail": thumbnail,
     }
     environment.filters.update(filters)
     # Not "none": in a template that is the literal, whatever a global of that name holds.
     environment.globals |= {
         "summary": summary,
+        "fault_of": all_faults().get,
         "kept_before": kept_before,
         "missing_from": missing_from,
         "nothing": NONE,

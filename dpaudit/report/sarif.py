@@ -10,8 +10,11 @@ import json
 from typing import Any
 from urllib.parse import quote
 
+from dpaudit.faults.catalogue import all_faults
+from dpaudit.faults.pages import essentials, page_of
 from dpaudit.report.acceptance import Acceptance
 from dpaudit.report.entries import Entries, Entry
+from dpaudit.report.findings import sentence
 
 VERSION = "2.1.0"
 SCHEMA = (
@@ -76,22 +79,47 @@ def _driver(entries: Entries) -> dict[str, Any]:
         }
         for name, level, short, full in _RULES.values()
     ]
+    rules += [_rule_of(code) for code in _codes(entries)]
     return {"name": "dpaudit", "version": entries.version, "rules": rules}
+
+
+def _codes(entries: Entries) -> list[str]:
+    """Return the kinds of fault that were found, each once."""
+    found = {one.fault for one in entries.entries if one.outcome in _RULES}
+    return [code for code in all_faults() if code in found]
+
+
+def _rule_of(code: str) -> dict[str, Any]:
+    """Return the rule of a kind of fault, with its page as help."""
+    fault = all_faults()[code]
+    where = {} if fault.uri is None else {"helpUri": fault.uri}
+    return {
+        "id": code,
+        "shortDescription": {"text": sentence(fault.title)},
+        "fullDescription": {"text": fault.why},
+        **where,
+        "help": {"text": essentials(fault), "markdown": page_of(fault)},
+        "defaultConfiguration": {"level": "error"},
+    }
 
 
 def _result(entry: Entry, entries: Entries) -> dict[str, Any]:
     name, level, *_ = _RULES[entry.outcome]
+    index, codes = list(_RULES).index(entry.outcome), _codes(entries)
+    about = _fingerprint(name, entry)
+    if entry.fault in codes:
+        name, index = str(entry.fault), len(_RULES) + codes.index(str(entry.fault))
     numbers = "" if entry.numbers is None else f" ({entry.numbers})"
     location = _location(entry, entries)
     repeat = {} if entry.repeat is None else {"repeat": entry.repeat}
     accepted = {} if entry.acceptance is None else _compared(entry, entry.acceptance)
     return {
         "ruleId": name,
-        "ruleIndex": list(_RULES).index(entry.outcome),
+        "ruleIndex": index,
         "level": level,
-        "message": {"text": f"{entry.name}: {entry.text}{numbers}"},
+        "message": {"text": "\n".join([f"{entry.name}: {entry.text}{numbers}", *entry.lines])},
         "locations": [] if location is None else [location],
-        "partialFingerprints": {"audit/v1": _fingerprint(name, entry)},
+        "partialFingerprints": {"audit/v1": about},
         **accepted,
         "properties": {**entry.values, **repeat},
     }

@@ -20,10 +20,13 @@ from pydantic_core import core_schema
 
 from dpaudit.formats import SCHEMAS
 from dpaudit.report.acceptance import Acceptance as Acceptance
+from dpaudit.report.checks import AssumptionCheck as AssumptionCheck
+from dpaudit.report.checks import SelfCheck as SelfCheck
 from dpaudit.report.counts import BinCounts, Document, Probability, ScoreCounts, WealthPath
 from dpaudit.report.environment import Environment as Environment
 from dpaudit.report.environment import Taken as Taken
 from dpaudit.report.law import ReadLaw
+from dpaudit.report.lines import CodeLine
 from dpaudit.report.proofs import ProofStop as ProofStop
 from dpaudit.report.proofs import Proved as Proved
 from dpaudit.report.views import (
@@ -152,6 +155,7 @@ class Witness(Document):
     ceiling: float | None = None
     success: Probability = Field(description="How often a guess with even odds is right.")
     sentence: str
+    fault: str | None = Field(default=None, description="The code of the kind of fault it shows.")
 
 
 class SmallestPair(Document):
@@ -179,26 +183,6 @@ class PairSearch(Document):
     label: Literal["assumption"] = "assumption"
     transcripts: int = Field(description="Spent on ranking, per dataset, all pairs together.")
     of_trials: int = Field(description="What the audit was given, per dataset.")
-
-
-class AssumptionCheck(Document):
-    """One assumption of the claim, checked on the audited instance."""
-
-    name: str
-    statement: str
-    holds: bool
-    evidence: str
-
-
-class SelfCheck(Document):
-    """A test that ties the law that was audited to the code that ran."""
-
-    name: str
-    statement: str
-    passed: bool
-    statistic: float
-    threshold: float
-    evidence: str
 
 
 class BudgetEntry(Document):
@@ -274,6 +258,11 @@ class Result(Document):
     acceptance: Acceptance | None = Field(
         default=None, description="What the baseline says of it, if one was given; of 1.5."
     )
+    fault: str | None = Field(
+        default=None,
+        description="The code of the kind of fault (docs/faults/index.md) that a refutation or a "
+        "check shows; null where that is not decided.",
+    )
     claimed: Claimed
     a_unit: AUnit | None = Field(
         default=None, description="Of a claim that is stated a unit of a distance."
@@ -318,6 +307,9 @@ class Result(Document):
         default=None, description="Of a refutation from outputs alone, if one was found."
     )
     law: ReadLaw | None = Field(default=None, description="Read from the code; null if none was.")
+    lines: list[CodeLine] = Field(
+        default=[], description="Of a refutation from outputs alone: where the code draws noise."
+    )
     unvarying: bool = Field(
         default=False, description="Whether no part of the outputs varied at first."
     )

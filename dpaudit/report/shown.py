@@ -6,7 +6,15 @@ import textwrap
 
 from dpaudit.notebook import own_prefix, piece, table
 from dpaudit.report.figures import three_numbers
-from dpaudit.report.formatting import NONE, Numbers, label, numbers, why_unproved
+from dpaudit.report.formatting import (
+    NONE,
+    Numbers,
+    fault_words,
+    label,
+    noise_words,
+    numbers,
+    why_unproved,
+)
 from dpaudit.report.latex import row_of_result
 from dpaudit.report.pictures import draw_result
 from dpaudit.report.schema import Result as Result
@@ -30,6 +38,7 @@ def as_text(result: Result) -> str:
         f"  measured  {shown.measured} {shown.surety}",
         *_wrapped(result.reason),
         *_wrapped(why_unproved(result) or ""),
+        *(f"  {line}" for line in (*noise_words(result), *fault_words(result))),
     ]
     return printable("\n".join(line.rstrip() for line in lines))
 
@@ -51,6 +60,7 @@ def as_html(result: Result) -> str:
     picture = three_numbers(result, prefix=own_prefix(f"{title} {rows} {result.seed}"))
     caption = "What is claimed, what is proved, what was measured"
     said = [one for one in (result.reason, why_unproved(result)) if one is not None]
+    said += [*noise_words(result), *fault_words(result)]
     return piece(title, said, table(caption, ("", shown.unit), rows), picture)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import dpaudit.faults.codes as faults
 from dpaudit.proving.events.draft import Draft, is_known, size_of
 from dpaudit.proving.program import Node, Shape, open_mesh
 from dpaudit.proving.refusals import NotProved
@@ -322,11 +323,13 @@ def check_complete(form: Form, node: Node) -> None:
         Some entry has no noise, or an atom occurs twice.
     """
     if any((one.atoms == NONE).any() for one in form.terms):
-        raise NotProved.at(node.place, "some entries are released without noise")
+        reason = "some entries are released without noise"
+        raise NotProved.at(node.place, reason, fault=faults.WITHOUT_NOISE)
     atoms = form.atoms()
     if len(np.unique(atoms)) < len(atoms):
         raise NotProved.at(
             node.place,
             "noise is used twice",
             "draw noise for each value, with size= or another call",
+            fault=faults.NOISE_USED_TWICE,
         )

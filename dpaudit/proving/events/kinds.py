@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+import dpaudit.faults.codes as faults
 from dpaudit.proving.events.draft import Draft, is_known
 from dpaudit.proving.events.forms import Atlas, Atoms, Form, check_complete, form_of
 from dpaudit.proving.events.noise_laws import Noise, noise_of
@@ -185,7 +186,10 @@ class Reader:
     def _without_noise(self, node: Node) -> Kind:
         is_private = any(self.is_private(one) for one in node.operands)
         if node.operation == "decide" and is_private:
-            raise NotProved.at(node.place, "a branch on a record", "add noise before you compare")
+            cure = "add noise before you compare"
+            raise NotProved.at(
+                node.place, "a branch on a record", cure, fault=faults.BRANCH_ON_RECORD
+            )
         if is_private or not is_known(node.shape):
             return Kind.PRIVATE
         return self._open(node.index)
@@ -306,9 +310,22 @@ class Reader:
         for one in reversed(self._private_slice(node.index)):
             made = self.draft.node(one)
             if made.operation in ("multiply", "divide") and self._is_private_scale(made):
-                return NotProved.at(made.place, _OF_SCALE, _CURE_OF_SCALE)
+                return _of_scale(made)
         reason = "a value that depends on records is shown without noise"
-        return NotProved.at(node.place, reason, "add noise to it")
+        fault = None if self._meets_draw(node.index) else faults.WITHOUT_NOISE
+        return NotProved.at(node.place, reason, "add noise to it", fault=fault)
+
+    def _meets_draw(self, index: int) -> bool:
+        """Return whether a node is made with any draw, which may be noise that no rule knows."""
+        pending, seen = [index], {index}
+        while pending:
+            node = self.draft.node(pending.pop())
+            if node.operation == "draw":
+                return True
+            fresh = [one for one in node.operands if one not in seen]
+            seen.update(fresh)
+            pending.extend(fresh)
+        return False
 
     def _private_slice(self, index: int) -> list[int]:
         """Return the private nodes on which a node depends through private ones, in order."""
@@ -330,7 +347,10 @@ class Reader:
         atoms = form.atoms()
         if (self._states[atoms] == _HIDES).any():
             raise NotProved.at(
-                node.place, "noise that hides a value is looked at", "draw noise for each use"
+                node.place,
+                "noise that hides a value is looked at",
+                "draw noise for each use",
+                fault=faults.NOISE_USED_TWICE,
             )
         self._states[atoms] = _SEEN
 
@@ -357,7 +377,7 @@ class Reader:
 
     def _check_scale(self, noise: Noise, node: Node) -> None:
         if not self._is_free(noise.scale):
-            raise NotProved.at(node.place, _OF_SCALE, _CURE_OF_SCALE)
+            raise _of_scale(node)
 
     def use(self, atoms: Atoms, node: Node) -> None:
         """Mark atoms as what hides a release.
@@ -368,7 +388,10 @@ class Reader:
             Some hide another one, or were looked at.
         """
         if (self._states[atoms] != _FRESH).any() or len(np.unique(atoms)) < len(atoms):
-            raise NotProved.at(node.place, "noise is used twice", "draw noise for each value")
+            cure = "draw noise for each value"
+            raise NotProved.at(
+                node.place, "noise is used twice", cure, fault=faults.NOISE_USED_TWICE
+            )
         self._states[atoms] = _HIDES
 
     def all_kinds(self) -> list[Kind]:
@@ -384,6 +407,11 @@ class Reader:
             )
             self.kinds.append(Kind.PRIVATE if is_private else Kind.PUBLIC)
         return self.kinds
+
+
+def _of_scale(node: Node) -> NotProved:
+    """Return the error of noise whose scale is private."""
+    return NotProved.at(node.place, _OF_SCALE, _CURE_OF_SCALE, fault=faults.SCALE_FROM_DATA)
 
 
 def is_along_one_axis(node: Node, shape: Shape) -> bool:

@@ -28,6 +28,7 @@ from typing import Protocol
 
 import numpy as np
 
+import dpaudit.faults.codes as faults
 from dpaudit.accounting.discrete_events import DiscreteLaplaceRelease
 from dpaudit.accounting.events import (
     ApproximateRelease,
@@ -199,7 +200,8 @@ def unbounded(bounds: Bounds, index: int, place: str) -> NotProved:
     refusal = bounds.facts(index).refusal
     if refusal is not None:
         return NotProved(refusal)
-    return NotProved.at(place, "no bound is known on how far it moves", "clip records")
+    reason = "no bound is known on how far it moves"
+    return NotProved.at(place, reason, "clip records", fault=faults.NOT_BOUNDED)
 
 
 def _rate(noise: Noise) -> float:

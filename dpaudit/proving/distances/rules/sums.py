@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+import dpaudit.faults.codes as faults
 from dpaudit.proving.distances.facts import ANYHOW, Ends, Facts, Rows, of_nothing, of_public
 from dpaudit.proving.distances.rounding import down, multiply_up, sqrt_up, sum_ends, sum_up, up
 from dpaudit.proving.distances.rules.contract import Knowledge, Rule
@@ -317,6 +318,7 @@ def _refuse_mean(node: Node, count: float) -> Facts:
             node.place,
             "divides by the number of records, which is private",
             "divide the sum by a public number",
+            faults.PRIVATE_COUNT,
         )
     )
 

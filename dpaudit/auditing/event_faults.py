@@ -1,0 +1,56 @@
+"""Which kind of fault an event shows: where the part that it is about decides it, and no words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import dpaudit.faults.codes as faults
+from dpaudit.laws.features import OneValue
+from dpaudit.laws.layout import NAN, Column
+
+# What is observed beside the output, by the path of its parts; and the last part of a path of
+# what an output is made of.
+_BESIDE = {"seconds": faults.RUN_TIME, "warnings": faults.WARNING_FROM_DATA}
+_ENDS = {
+    "raised": faults.EXCEPTION_FROM_DATA,
+    "keys": faults.STRUCTURE_FROM_DATA,
+    "columns": faults.STRUCTURE_FROM_DATA,
+    "index": faults.STRUCTURE_FROM_DATA,
+    "len": faults.STRUCTURE_FROM_DATA,
+}
+
+
+def fault_of_event(
+    columns: Sequence[Column], score: object, hits: tuple[int, int], runs: int
+) -> str | None:
+    """Return the code of the kind of fault that an event shows; None if it does not decide it.
+
+    A size or an exception may be noisy, and noisy too little: only one that is always there on one
+    dataset and never on the other follows the records.
+
+    Parameters
+    ----------
+    columns
+        What the event is about.
+    score
+        How it looks at them.
+    hits, runs
+        How often it was seen, of so many runs on either dataset.
+
+    Examples
+    --------
+    >>> fault_of_event([Column("output.keys", True)], None, (300, 0), 300)
+    'DPA006'
+    >>> fault_of_event([Column("output.keys", True)], None, (300, 20), 300) is None
+    True
+    """
+    if len(columns) != 1:
+        return None
+    (column,) = columns
+    if (beside := _BESIDE.get(column.path.partition(".")[0])) is not None:
+        return beside
+    if sorted(hits) != [0, runs]:
+        return None
+    if isinstance(score, OneValue) and score.value == NAN:
+        return faults.MISSING_VALUE
+    return _ENDS.get("len" if column.length else column.path.rpartition(".")[2])

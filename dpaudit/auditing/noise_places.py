@@ -1,0 +1,74 @@
+"""Where the code of a refuted claim draws its noise: a line that its owner knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import astuple
+from typing import Any
+
+import dpaudit.faults.codes as faults
+from dpaudit.errors import MechanismError
+from dpaudit.execution.failures import CodeFailed, OutOfTime, WorkerEnded
+from dpaudit.extension.case import PrivacyCase
+from dpaudit.freezing.lines import noise_lines
+from dpaudit.laws.calling import Calls
+from dpaudit.laws.isolated import Isolated, named
+from dpaudit.laws.mechanism import name_of
+from dpaudit.laws.observed import Observed
+from dpaudit.neighbours import Side
+from dpaudit.report.lines import CodeLine
+from dpaudit.report.schema import Result
+from dpaudit.text import one_line
+
+_LONGEST = 200  # characters of a line that are shown
+
+
+def added(result: Result, case: PrivacyCase) -> Result:
+    """Return a refutation with the lines of the code that draw noise, where they are known.
+
+    A scale that the data decide is a kind of fault, which the result has unless the event that
+    leaked decides another.
+    """
+    lines = [_in_document(*one) for one in _lines(case)]
+    fault = next((one.fault for one in lines if one.fault is not None), None)
+    return result.model_copy(update={"lines": lines, "fault": result.fault or fault})
+
+
+_Plain = tuple[str, int, str, str, bool]  # a `NoiseLine` as it crosses the border of a process
+
+
+def _lines(case: PrivacyCase) -> Sequence[_Plain]:
+    datasets = [case.pair.on(side) for side in Side]
+    mechanism: Any = case.mechanism
+    with named(name_of(mechanism)):
+        match mechanism:
+            case Observed():
+                return _lines_of(lambda: mechanism, (), datasets)
+            case Isolated() if mechanism.called_as is not None:
+                return _elsewhere(mechanism, datasets)
+    return []
+
+
+def _elsewhere(mechanism: Isolated, datasets: Sequence[Any]) -> Sequence[_Plain]:
+    """Return the lines, seen by a worker of the mechanism; none where that fails."""
+    try:
+        found: Sequence[_Plain] = mechanism.crew.call(_lines_of, *mechanism.made, datasets)
+    except (MechanismError, WorkerEnded, CodeFailed, OutOfTime):
+        return []
+    return found
+
+
+def _lines_of(
+    make: Callable[..., Any], arguments: tuple[Any, ...], datasets: Sequence[Any]
+) -> Sequence[_Plain]:
+    calls: Calls | None = getattr(make(*arguments), "calls", None)
+    if calls is None:
+        return []
+    return [astuple(one) for one in noise_lines(calls.one, *datasets)]
+
+
+def _in_document(file: str, line: int, function: str, text: str, moved: bool) -> CodeLine:
+    """Return a line as a report has it; what a worker says is taken for text."""
+    words = [one_line(str(one)[:_LONGEST]) for one in (file, function, text)]
+    fault = faults.SCALE_FROM_DATA if moved is True else None
+    return CodeLine(file=words[0], line=int(line), function=words[1], text=words[2], fault=fault)

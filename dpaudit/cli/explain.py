@@ -1,0 +1,36 @@
+"""``dpaudit explain``: a kind of fault, broken and repaired, or the list of all."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import dpaudit.cli.completion as completion
+import dpaudit.cli.streams as streams
+from dpaudit.errors import UnknownName
+from dpaudit.faults.catalogue import all_faults
+from dpaudit.faults.pages import essentials
+
+
+def explain(
+    code: Annotated[
+        str | None,
+        typer.Argument(
+            help="What a finding carries, such as DPA001; all are listed without one.",
+            autocompletion=completion.of(*all_faults()),
+        ),
+    ] = None,
+) -> None:
+    """Explain a kind of fault: why it leaks, how it is found, and a function before and after.
+
+    Findings carry the code where their evidence decides the kind.
+    """
+    if code is None:
+        for fault in all_faults().values():
+            streams.write(f"{fault.code}  {fault.title}")
+        return
+    found = all_faults().get(code.upper())
+    if found is None:
+        raise UnknownName("kind of fault", code, all_faults())
+    streams.write(essentials(found))

@@ -1,0 +1,31 @@
+"""Codes of kinds of fault: they stay for ever, and a code that is given up is not given again."""
+
+from __future__ import annotations
+
+from typing import Final
+
+SCALE_FROM_DATA: Final = "DPA001"
+RANGE_FROM_DATA: Final = "DPA002"
+NOISE_TOO_SMALL: Final = "DPA003"
+DECLARED_SENSITIVITY: Final = "DPA004"
+WITHOUT_NOISE: Final = "DPA005"
+STRUCTURE_FROM_DATA: Final = "DPA006"
+EXCEPTION_FROM_DATA: Final = "DPA007"
+MISSING_VALUE: Final = "DPA008"
+NOISE_USED_TWICE: Final = "DPA009"
+BUDGET_EXCEEDED: Final = "DPA010"
+FIXED_SEED: Final = "DPA011"
+NOISE_FROM_DATA: Final = "DPA012"
+STATE_KEPT: Final = "DPA013"
+NOISE_SHARED_IN_CALL: Final = "DPA014"
+CALLS_REPEAT: Final = "DPA015"
+LAW_MOVES: Final = "DPA016"
+FILE_KEPT: Final = "DPA017"
+NOTHING_RELEASED: Final = "DPA018"
+NOT_BOUNDED: Final = "DPA019"
+BRANCH_ON_RECORD: Final = "DPA020"
+OTHER_LAW: Final = "DPA021"
+WARNING_FROM_DATA: Final = "DPA022"
+DRAWS_FROM_DATA: Final = "DPA023"
+PRIVATE_COUNT: Final = "DPA024"
+RUN_TIME: Final = "DPA025"

@@ -1,0 +1,107 @@
+"""The page of a kind of fault: as Markdown for the documentation, and its essentials as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dpaudit.faults.catalogue import Fault
+
+_INTRODUCTION = """\
+A finding carries one of these codes where its evidence decides the kind, and none where it does
+not: at the terminal, in reports and replays (`fault`), SARIF (`ruleId`), JUnit, annotations and the
+failures of pytest. A code stays for ever. `dpaudit explain DPA001` shows the essentials at the
+terminal; with `DPAUDIT_DOCS=https://...` findings link to the pages of a site that you host."""
+
+
+def page_of(fault: Fault, printed: str | None = None) -> str:
+    """Return the page of a kind of fault as Markdown.
+
+    Parameters
+    ----------
+    fault
+        The kind.
+    printed
+        What the command prints on the broken function; left out if None.
+    """
+    files = [_file(name, text) for name, text in fault.files.items()]
+    shown = f"$ {fault.command}\n{printed}" if printed else f"$ {fault.command}\n"
+    parts = [
+        f"# {fault.code}: {fault.title}",
+        fault.why,
+        "## Broken",
+        "Save this as `release.py`:",
+        _block("python", fault.broken),
+        *files,
+        "## How it is found",
+        fault.finding,
+        *([] if fault.needs is None else [f"It needs {fault.needs}."]),
+        _block("console", shown),
+        "## Repaired",
+        fault.cure,
+        _block("python", fault.repaired),
+        *_also(fault),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def essentials(fault: Fault) -> str:
+    """Return what matters of a kind of fault as plain text.
+
+    Examples
+    --------
+    >>> from dpaudit.faults.catalogue import fault_of
+    >>> print(essentials(fault_of("DPA001")).splitlines()[0])
+    DPA001: noise scaled by the data
+    """
+    parts = [
+        f"{fault.code}: {fault.title}",
+        fault.why,
+        "Broken:",
+        _indented(fault.broken),
+        f"Found: {fault.finding}",
+        _indented(fault.command),
+        f"What to do: {fault.cure}",
+        _indented(fault.repaired),
+        *_also(fault),
+        *([] if fault.address is None else [fault.address]),
+    ]
+    return "\n\n".join(parts)
+
+
+def index_of(faults: Iterable[Fault]) -> str:
+    """Return the page that lists all kinds of fault, and what else is known by each code."""
+    rows = [
+        f"| [{one.code}]({one.code}.md) | {one.title} | {'; '.join(one.also)} | {one.cure} |"
+        for one in faults
+    ]
+    return (
+        "\n".join(
+            [
+                "# Kinds of fault",
+                "",
+                _INTRODUCTION,
+                "",
+                "| code | what is wrong | also | what to do |",
+                "|---|---|---|---|",
+                *rows,
+            ]
+        )
+        + "\n"
+    )
+
+
+def _also(fault: Fault) -> list[str]:
+    return [f"Also under this code: {'; '.join(fault.also)}."] if fault.also else []
+
+
+def _file(name: str, text: str) -> str:
+    language = name.rpartition(".")[2]
+    return f"and this as `{name}`:\n\n{_block(language, text)}"
+
+
+def _block(language: str, text: str) -> str:
+    return f"```{language}\n{text.rstrip()}\n```"
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}".rstrip() for line in text.rstrip().splitlines())

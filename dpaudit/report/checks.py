@@ -1,0 +1,28 @@
+"""What was checked before a bound was believed, in a report."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from dpaudit.report.counts import Document
+
+
+class AssumptionCheck(Document):
+    """One assumption of the claim, checked on the audited instance."""
+
+    name: str
+    statement: str
+    holds: bool
+    evidence: str
+
+
+class SelfCheck(Document):
+    """A test that ties the law that was audited to the code that ran."""
+
+    name: str
+    statement: str
+    passed: bool
+    statistic: float
+    threshold: float
+    evidence: str
+    fault: str | None = Field(default=None, description="The code of its kind of fault.")
