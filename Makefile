@@ -19,7 +19,7 @@ LISTS := pyproject.toml constraints.txt
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test quick cluster packages tensors training docs docs-test mutants attack-proofs peers dpriv-bench proofs checkdp prove-diffprivlib published statements examples faults release lint types wheelhouse bench constraints clean
+.PHONY: help audit test quick cluster packages tensors training docs docs-test mutants attack-proofs peers dpriv-bench proofs checkdp prove-diffprivlib published deployments statements examples faults release lint types wheelhouse bench constraints clean
 # Two pips in one .venv would trip over each other, and the jobs below use every core themselves.
 .NOTPARALLEL:
 
@@ -41,6 +41,7 @@ help:
 	@echo 'make checkdp      prove or refute the programs of CheckDP, and write docs/checkdp.md'
 	@echo 'make prove-diffprivlib  prove the regression of diffprivlib, or name the line that stops the proof'
 	@echo 'make published    divide published bounds by exact ones, and write docs/published-bounds.md'
+	@echo 'make deployments  write docs/deployments.md; DEPLOYMENTS=FOLDER reads the records of a registry anew'
 	@echo 'make statements   judge every statement of the papers, and write docs/statements.md and the headlines'
 	@echo 'make examples     run the twelve examples and the notebooks, write their pages, those of loops and recursions'
 	@echo 'make faults       run what finds each kind of fault, and write the pages of docs/faults'
@@ -149,6 +150,10 @@ $(DIFFPRIVLIB)/.installed: UNPINNED = scikit-learn
 # Bounds of papers over what is exact; a minute.
 published: $(DEV)
 	@$(BIN)/python -m benchmarks.published.run $(PUBLISHED_ARGS)
+
+# Statements of deployments, of their stored facts; DEPLOYMENTS is a checkout of the registry.
+deployments: $(DEV)
+	@$(BIN)/python -m tests.deployments.pages $(DEPLOYMENTS)
 
 # Every statement of the papers, its verdict computed anew; seconds.
 statements: $(DEV)

@@ -22,6 +22,7 @@ SCHEMAS: Mapping[str, int] = MappingProxyType(
         "attack": 1,
         "certificate": 1,
         "code-proof": 1,
+        "deployment": 1,
         "figure": 1,
         "figures": 1,
         "index": 1,

@@ -57,7 +57,7 @@ FLOORS = (
     ("accounts", "adapters"),
     ("replaying",),
     ("scan",),
-    ("selftest", "testing", "plugin"),
+    ("selftest", "testing", "plugin", "deployments"),
     ("cli",),
 )
 FLOOR = {room: height for height, rooms in enumerate(FLOORS) for room in rooms}

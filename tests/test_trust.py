@@ -216,6 +216,7 @@ def written(place):
         "own_sum.py": SUM,
         "rel.toml": RELEASES,
         "own.csv": TABLE,
+        "stated.yaml": "variant: pure\nepsilon: !!python/object/apply:decoy.Sum [1]\ndelta: 0\n",
         "scores.csv": "score,included\n" + "2,1\n1,0\n" * 9 + "2,1\n",
         "canaries.json": certificates_text([of_canaries()]),
         "secret.csv": TABLE,
@@ -275,6 +276,7 @@ COMMANDS = {
     "verify scores": ["verify", "canaries.json", "--scores", "scores.csv"],
     "canary pickled": ["canary", "one.npz", "--delta", "1e-5"],
     "canary": ["canary", "scores.csv", "--delta", "1e-5", "--out", "judged"],
+    "deployment": ["deployment", "stated.yaml", "--out", "stated"],
     "table": ["table", *COUNTED, "--out", "judged"],
     "replay": ["replay", "own_sum:Sum", "--epsilon", "1", *ON_FILES, "--out", "replayed"],
     "sensitivity": ["sensitivity", "own_sum.py:total", *SEARCHED],
@@ -604,6 +606,15 @@ def test_scores_of_canaries_are_read_and_judged(ran):
     assert opened - {"."} == {"scores.csv"}
     assert {one.split("/")[0] for one in ran["canary"].wrote} == {"judged"}
     assert nothing_started(ran["canary"]) == set()
+
+
+@row("`deployment`", "a statement of a deployment (`deployment`; YAML, JSON, TOML)")
+def test_a_statement_is_read_and_builds_nothing(ran):
+    assert ran["deployment"].status == 0
+    opened = {one for one in ran["deployment"].opened if not one.startswith("stated/")}
+    assert opened - {".", "stated"} == {"stated.yaml"}
+    assert {one.split("/")[0] for one in ran["deployment"].wrote} == {"stated"}
+    assert nothing_started(ran["deployment"]) == set()
 
 
 @row("`replay MODULE:FUNCTION`")

@@ -20,6 +20,7 @@ from dpaudit.cli.audit import audit
 from dpaudit.cli.browse import list_installed, schema, show, version
 from dpaudit.cli.calibrate import calibrate
 from dpaudit.cli.canary import canary
+from dpaudit.cli.deployment import deployment
 from dpaudit.cli.explain import explain
 from dpaudit.cli.ledger import ledger
 from dpaudit.cli.new import new
@@ -54,6 +55,7 @@ _PANELS: dict[str, dict[str, Callable[..., int | None]]] = {
         "prove": prove,
         "canary": canary,
         "table": table,
+        "deployment": deployment,
         "verify": verify,
         "explain": explain,
     },

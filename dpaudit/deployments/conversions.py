@@ -1,0 +1,237 @@
+"""Numbers of one guarantee in two currencies: rho, mu or a Renyi order beside an epsilon."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from dpaudit.deployments.arithmetic import Answer, classical, of_gaussian, of_order, of_rho
+from dpaudit.deployments.check import Check, made, rounded
+from dpaudit.deployments.facts import Facts, Number, Scope
+from dpaudit.deployments.vocabulary import COMPOSITE, GAUSSIAN, PURE
+
+_SOME_DELTA = 1e-10  # at which a command is asked whose rho alone counts
+_LOOSE = 1.01  # times the accountant's number: from here on a note says so
+
+
+def check_conversions(facts: Facts) -> Iterator[Check]:
+    """Yield a check for each epsilon that stands beside a rho, a mu or a Renyi divergence."""
+    fields = [one for one in facts.fields if one.role in ("field", "total")]
+    whole = Scope(numbers=fields, mechanisms=facts.mechanisms, linked=True)
+    for scope in (whole, *facts.scopes):
+        if scope.linked:
+            yield from _of_scope(facts, scope)
+    yield from _of_mu(facts)
+
+
+def _of_scope(facts: Facts, scope: Scope) -> Iterator[Check]:
+    rho, epsilon = scope.first("rho"), scope.first("epsilon")
+    order, divergence = scope.first("order"), scope.first("renyi")
+    delta = scope.first("delta") or facts.field("delta")
+    if epsilon is None or not epsilon.is_single or epsilon.role == "local" or epsilon.value <= 0:
+        return
+    if rho is not None and rho.is_single and rho.value > 0 and not _is_explained(facts, scope):
+        yield _of_rho(facts, scope, rho, epsilon, delta)
+    if order is not None and divergence is not None and order.value > 1:
+        yield from _of_renyi(order, divergence, epsilon, delta)
+
+
+def _of_rho(
+    facts: Facts, scope: Scope, rho: Number, epsilon: Number, delta: Number | None
+) -> Check:
+    if delta is None or not 0 < delta.value < 1:
+        if _is_pure(facts, scope) and epsilon.value**2 / 2 <= rho.value + rho.slack:
+            return _by_purity(rho, epsilon)
+        words = (
+            f"rho = {rho.written} is an epsilon only at some delta, and none is stated beside "
+            f"epsilon = {epsilon.written}"
+        )
+        return made("rho-without-delta", "cannot be said", words, (rho, epsilon))
+    numbers = (rho, epsilon, delta)
+    house = of_rho(rho.value, delta.value)
+    least = of_rho(max(rho.value - rho.slack / 2, 1e-300), delta.value)
+    if house is None or least is None:
+        words = "the accountant does not take these numbers"
+        return made("rho", "cannot be said", words, numbers)
+    if epsilon.value + epsilon.slack >= least.upper:
+        return _holds(rho, epsilon, delta, house)
+    return _below(facts, scope, rho, epsilon, delta, house)
+
+
+def _holds(rho: Number, epsilon: Number, delta: Number, house: Answer) -> Check:
+    words = (
+        f"rho = {rho.written} at delta = {delta.written} is epsilon {rounded(house.upper)}; "
+        f"the record says {epsilon.written}"
+    )
+    if epsilon.value > _LOOSE * house.upper:
+        words += ", which is looser and holds"
+        usual = classical(rho.value, delta.value)
+        if math.isclose(usual, epsilon.value, rel_tol=5e-3):
+            words += f" (rho + 2 sqrt(rho ln(1/delta)) = {rounded(usual)})"
+    elif epsilon.value < house.upper:
+        words += ", which the rounding of both allows"
+    return made(
+        "rho",
+        "agrees",
+        words,
+        (rho, epsilon, delta),
+        stated=epsilon.value,
+        computed=house.upper,
+        command=house.command,
+    )
+
+
+def _below(
+    facts: Facts, scope: Scope, rho: Number, epsilon: Number, delta: Number, house: Answer
+) -> Check:
+    """Judge an epsilon below what follows from rho: by noise of that rho, or it does not agree."""
+    numbers = (rho, epsilon, delta)
+    mechanisms = {*scope.mechanisms} or {*facts.mechanisms}
+    exact = of_gaussian(math.sqrt(2 * rho.value), delta.value)
+    words = (
+        f"rho = {rho.written} at delta = {delta.written} is epsilon {rounded(house.upper)} by zCDP"
+    )
+    if exact is None:
+        return made("rho", "cannot be said", words, numbers, stated=epsilon.value)
+    words += f" and {rounded(exact.upper)} by Gaussian noise of that rho"
+    words += f"; the record says {epsilon.written}"
+    if epsilon.value + epsilon.slack >= exact.lower:
+        is_gaussian = bool(GAUSSIAN & ({*facts.mechanisms} | mechanisms)) or "gdp" in facts.remarks
+        words += (
+            ", which holds for Gaussian noise"
+            if is_gaussian
+            else ", which holds for Gaussian noise and not by rho alone; no such noise is named"
+        )
+        return made(
+            "rho",
+            "agrees" if is_gaussian else "cannot be said",
+            words,
+            numbers,
+            stated=epsilon.value,
+            computed=exact.upper,
+            command=exact.command,
+        )
+    if _is_pure(facts, scope) and epsilon.value**2 / 2 <= rho.value + rho.slack:
+        return _by_purity(rho, epsilon)
+    unsure = COMPOSITE & mechanisms or "amplification" in facts.remarks
+    return made(
+        "rho",
+        "cannot be said" if unsure else "does not",
+        words + (": sampling or training may be less, and is not stated" if unsure else ""),
+        numbers,
+        stated=epsilon.value,
+        computed=house.upper,
+        command=house.command,
+    )
+
+
+def _is_pure(facts: Facts, scope: Scope) -> bool:
+    mechanisms = {*scope.mechanisms} or {*facts.mechanisms}
+    return facts.variants == ["pure"] or (bool(mechanisms) and mechanisms <= PURE)
+
+
+def _by_purity(rho: Number, epsilon: Number) -> Check:
+    computed = epsilon.value**2 / 2
+    words = (
+        f"epsilon = {epsilon.written} without a delta is rho {rounded(computed)} = epsilon^2 / 2; "
+        f"the record says {rho.written}"
+    )
+    return made("rho", "agrees", words, (rho, epsilon), stated=rho.value, computed=computed)
+
+
+def _of_renyi(
+    order: Number, divergence: Number, epsilon: Number, delta: Number | None
+) -> Iterator[Check]:
+    numbers = [one for one in (order, divergence, epsilon, delta) if one is not None]
+    if delta is None or not 0 < delta.value < 1:
+        words = "a Renyi divergence is an epsilon only at some delta, and none is stated"
+        yield made("renyi", "cannot be said", words, numbers)
+        return
+    computed = of_order(order.value, divergence.value, delta.value)
+    words = (
+        f"divergence {divergence.written} + ln(1 - 1/order) - ln(delta order) / (order - 1) is "
+        f"epsilon {rounded(computed)} at delta = {delta.written}, order {order.written}; "
+        f"the record says {epsilon.written}"
+    )
+    holds = epsilon.value + epsilon.slack >= computed
+    yield made(
+        "renyi",
+        "agrees" if holds else "does not",
+        words,
+        numbers,
+        stated=epsilon.value,
+        computed=computed,
+    )
+
+
+# Gaussian differential privacy
+
+
+def _mu_of(facts: Facts, scope: Scope) -> Number | None:
+    found = [scope.first("mu"), *(one.first("mu") for one in facts.scopes)]
+    return next((one for one in found if one is not None and one.is_single and one.value > 0), None)
+
+
+def _exact(mu: Number, delta: Number) -> tuple[Answer, Answer] | None:
+    found = of_gaussian(mu.value, delta.value), of_gaussian(mu.value - mu.slack, delta.value)
+    return None if found[0] is None or found[1] is None else (found[0], found[1])
+
+
+def _is_explained(facts: Facts, scope: Scope) -> bool:
+    """Return whether the epsilon beside a rho is that of a mu which the rho allows too."""
+    mu, rho = _mu_of(facts, scope), scope.first("rho")
+    epsilon, delta = scope.first("epsilon"), scope.first("delta")
+    if mu is None or rho is None or epsilon is None or delta is None or not 0 < delta.value < 1:
+        return False
+    exact = _exact(mu, delta)
+    fits = exact is not None and epsilon.value + epsilon.slack >= exact[1].lower
+    return fits and mu.value**2 / 2 <= rho.value + rho.slack
+
+
+def _of_mu(facts: Facts) -> Iterator[Check]:
+    """Yield the check of a mu against the epsilon and the delta in fields."""
+    whole = Scope(numbers=facts.fields)
+    mu, epsilon, delta = _mu_of(facts, whole), facts.field("epsilon"), facts.field("delta")
+    if mu is None or epsilon is None or delta is None or not 0 < delta.value < 1:
+        return
+    exact = _exact(mu, delta)
+    if exact is None or not epsilon.is_single:
+        return
+    holds = epsilon.value + epsilon.slack >= exact[1].lower
+    is_field = facts.field("mu") is not None
+    words = (
+        f"mu = {mu.written} at delta = {delta.written} is epsilon {rounded(exact[0].upper)}; "
+        f"the record says {epsilon.written}"
+    )
+    if holds and epsilon.value > _LOOSE * exact[0].upper:
+        words += ", which is looser and holds"
+    yield made(
+        "mu",
+        "agrees" if holds else "does not" if is_field else "cannot be said",
+        words,
+        (mu, epsilon, delta),
+        stated=epsilon.value,
+        computed=exact[0].upper,
+        command=exact[0].command,
+    )
+    rho = facts.field("rho")
+    if rho is not None and rho.is_single:
+        yield _mu_and_rho(mu, rho)
+
+
+def _mu_and_rho(mu: Number, rho: Number) -> Check:
+    computed = mu.value**2 / 2
+    holds = rho.value + rho.slack + mu.value * mu.slack >= computed
+    words = (
+        f"mu = {mu.written} is rho {rounded(computed)} = mu^2 / 2; the record says {rho.written}"
+    )
+    noise = of_gaussian(mu.value, _SOME_DELTA)
+    return made(
+        "mu-and-rho",
+        "agrees" if holds else "does not",
+        words,
+        (mu, rho),
+        stated=rho.value,
+        computed=computed,
+        command="" if noise is None else noise.command,
+    )

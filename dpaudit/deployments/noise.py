@@ -1,0 +1,298 @@
+"""Noise that is stated, against the epsilon or the rho that is stated of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import dpaudit.deployments.arithmetic as arithmetic
+from dpaudit.deployments.arithmetic import Answer
+from dpaudit.deployments.check import Check, Outcome, made, rounded
+from dpaudit.deployments.facts import Facts, Number, Scope
+from dpaudit.deployments.vocabulary import GAUSSIAN
+
+_LOOSE = 1.01
+_LAPLACE = frozenset({"laplace", "geometric"})
+_NOISE = ("scale", "sigma", "variance", "multiplier")
+
+
+def check_noise(facts: Facts) -> Iterator[Check]:
+    """Yield a check for each place where noise is stated."""
+    fields = [one for one in facts.fields if one.role in ("field", "total")]
+    whole = Scope(numbers=fields, mechanisms=facts.mechanisms, linked=True)
+    for scope in (whole, *facts.scopes):
+        yield from _of_noise(facts, scope, is_whole=scope is whole)
+        yield from _of_response(facts, scope, is_whole=scope is whole)
+    yield from _of_one_noise(facts)
+
+
+def _family(facts: Facts, scope: Scope) -> str:
+    """Return laplace or gaussian where a scope, or else the record, names one of them alone."""
+    for names in ({*scope.mechanisms}, {*facts.mechanisms}):
+        is_laplace, is_gaussian = bool(names & _LAPLACE), bool(names & GAUSSIAN)
+        if is_laplace != is_gaussian:
+            return "laplace" if is_laplace else "gaussian"
+    return ""
+
+
+def _of_noise(facts: Facts, scope: Scope, *, is_whole: bool) -> Iterator[Check]:
+    noise = next((scope.first(kind) for kind in _NOISE if scope.first(kind)), None)  # type: ignore[arg-type]
+    if noise is None or not noise.is_single:
+        return
+    family = _family(facts, scope) or ("gaussian" if noise.kind == "multiplier" else "")
+    sensitivity = scope.first("sensitivity")
+    epsilon = scope.first("epsilon") or (None if is_whole else _component(facts, "epsilon"))
+    rho = scope.first("rho") or (None if is_whole else _component(facts, "rho"))
+    numbers = [one for one in (noise, sensitivity, epsilon, rho) if one is not None]
+    if epsilon is None and rho is None:
+        return
+    if noise.value <= 0:
+        words = f"{noise.kind} = {noise.written} is no noise: no finite epsilon holds"
+        yield made("noise-range", "does not", words, numbers, stated=noise.value)
+        return
+    if not family or (sensitivity is None and noise.kind != "multiplier"):
+        what = "which noise it is" if not family else "the sensitivity"
+        words = f"{noise.kind} = {noise.written} is stated, and {what} is not"
+        yield made("noise-incomplete", "cannot be said", words, numbers)
+        return
+    moved = 1.0 if sensitivity is None or noise.kind == "multiplier" else sensitivity.value
+    if family == "laplace" and epsilon is not None:
+        yield from _laplace(facts, scope, noise, moved, epsilon, numbers)
+    elif family == "gaussian":
+        yield from _gaussian(facts, scope, noise, moved, epsilon, rho, numbers)
+
+
+def _component(facts: Facts, kind: str) -> Number | None:
+    """Return the record's own number, of which a release that is stated elsewhere is a part."""
+    found = facts.field(kind)  # type: ignore[arg-type]  # epsilon or rho
+    return found if found is not None and found.is_single else None
+
+
+def _laplace(
+    facts: Facts, scope: Scope, noise: Number, moved: float, epsilon: Number, numbers: list[Number]
+) -> Iterator[Check]:
+    if not epsilon.is_single:
+        return
+    scale = {
+        "scale": noise.value,
+        "sigma": noise.value / math.sqrt(2),
+        "variance": math.sqrt(noise.value / 2),
+    }.get(noise.kind, noise.value)
+    answer = arithmetic.of_laplace(moved, scale)
+    if answer is None:
+        return
+    start = (
+        f"Laplace noise of scale {rounded(scale)} on a sensitivity of {rounded(moved)} is epsilon "
+        f"{rounded(moved)} / {rounded(scale)} = {rounded(answer.upper)}"
+    )
+    yield from _judged(facts, scope, "laplace", start, answer, epsilon, numbers)
+
+
+def _judged(
+    facts: Facts,
+    scope: Scope,
+    code: str,
+    start: str,
+    answer: Answer,
+    epsilon: Number,
+    numbers: Sequence[Number],
+) -> Iterator[Check]:
+    """Judge an epsilon by what its noise has: less is none, more is looser."""
+    words = f"{start}; the record says {epsilon.written}"
+    count, sampling = scope.first("count"), scope.first("sampling")
+    slack = epsilon.slack + 0.005 * (answer.upper if math.isfinite(answer.upper) else 0.0)
+    unsure = sampling is not None or "amplification" in facts.remarks
+    outcome: Outcome = "does not"
+    if epsilon.value + min(slack, 0.01 * epsilon.value) >= answer.upper:
+        outcome = "agrees"
+        if epsilon.value > _LOOSE * answer.upper:
+            words += ", which is looser and holds"
+            if count is not None and count.value > 1:
+                words += f" for one of {count.written}"
+    elif epsilon.value + min(slack, 0.01 * epsilon.value) >= answer.lower:
+        outcome = "cannot be said"
+    elif unsure:
+        outcome = "cannot be said"
+        words += ": a sample may lose less"
+    yield made(
+        code,
+        outcome,
+        words,
+        numbers,
+        stated=epsilon.value,
+        computed=answer.upper,
+        command=answer.command,
+    )
+
+
+def _gaussian(
+    facts: Facts,
+    scope: Scope,
+    noise: Number,
+    moved: float,
+    epsilon: Number | None,
+    rho: Number | None,
+    numbers: list[Number],
+) -> Iterator[Check]:
+    deviation = math.sqrt(noise.value) if noise.kind == "variance" else noise.value
+    count = scope.first("count")
+    times = int(count.value) if count is not None and 1 < count.value < 1e7 else 1
+    if rho is not None and rho.is_single:
+        yield _rho_of_noise(deviation, moved, times, rho, numbers)
+    delta = scope.first("delta") or facts.field("delta")
+    if epsilon is None or not epsilon.is_single or (rho is not None and delta is None):
+        return
+    if delta is None or not 0 < delta.value < 1:
+        words = (
+            f"Gaussian noise has an epsilon only at some delta; the record says {epsilon.written}"
+        )
+        yield made("gaussian", "cannot be said", words, numbers)
+        return
+    sampling = scope.first("sampling")
+    if sampling is not None and 0 < sampling.value <= 1:
+        answer = arithmetic.of_samples(sampling.value, deviation / moved, times, delta.value)
+        start = f"{times} steps on Poisson samples of {sampling.written} with noise multiplier "
+        start += rounded(deviation / moved)
+        scope = scope.model_copy(
+            update={"numbers": [one for one in scope.numbers if one.kind != "sampling"]}
+        )
+    else:
+        answer = arithmetic.of_noise(moved, deviation, delta.value, times)
+        start = (
+            f"Gaussian noise of deviation {rounded(deviation)} on a sensitivity of {rounded(moved)}"
+        )
+        start += f", {times} times," if times > 1 else ""
+    if answer is not None:
+        start += f" is epsilon {rounded(answer.upper)} at delta = {delta.written}"
+        yield from _judged(facts, scope, "gaussian", start, answer, epsilon, [*numbers, delta])
+
+
+def _rho_of_noise(
+    deviation: float, moved: float, times: int, rho: Number, numbers: Sequence[Number]
+) -> Check:
+    computed = times * moved**2 / (2 * deviation**2)
+    holds = rho.value + rho.slack >= computed * (1 - 5e-3)
+    words = (
+        f"Gaussian noise of deviation {rounded(deviation)} on a sensitivity of {rounded(moved)} is "
+        f"rho {rounded(computed)} = sensitivity^2 / (2 deviation^2)"
+        + (f" times {times}" if times > 1 else "")
+        + f"; the record says {rho.written}"
+    )
+    if holds and rho.value > _LOOSE * computed:
+        words += ", which is looser and holds"
+    noise = arithmetic.of_noise(moved, deviation, 1e-10, times)
+    return made(
+        "gaussian-rho",
+        "agrees" if holds else "does not",
+        words,
+        numbers,
+        stated=rho.value,
+        computed=computed,
+        command="" if noise is None else noise.command,
+    )
+
+
+# Randomised response
+
+
+def _of_response(facts: Facts, scope: Scope, *, is_whole: bool) -> Iterator[Check]:
+    flip, truth = scope.first("flip"), scope.first("truth")
+    epsilon = scope.first("epsilon") or (None if is_whole else _component(facts, "epsilon"))
+    given = flip or truth
+    if given is None or not given.is_single or epsilon is None or not epsilon.is_single:
+        return
+    named = scope.first("categories") or facts.field("categories")
+    categories = int(named.value) if named is not None and named.value >= 2 else 2
+    chance = 1 - given.value if flip is not None else given.value
+    numbers = [one for one in (given, epsilon, named) if one is not None]
+    if not 0 < chance < 1:
+        words = (
+            f"a probability of {given.written} is always one answer, and no finite epsilon holds"
+        )
+        yield made("response", "does not", words, numbers, stated=epsilon.value)
+        return
+    yield from _response(facts, scope, chance, categories, epsilon, numbers, is_truth=flip is None)
+
+
+def _response(
+    facts: Facts,
+    scope: Scope,
+    chance: float,
+    categories: int,
+    epsilon: Number,
+    numbers: Sequence[Number],
+    *,
+    is_truth: bool,
+) -> Iterator[Check]:
+    uniform = chance + (1 - chance) / categories  # says the truth, or else any answer at random
+    answers = [
+        arithmetic.of_response(max(chance, 1 - chance if categories == 2 else 0), categories)
+    ]
+    if is_truth:
+        answers.append(arithmetic.of_response(uniform, categories))
+    known = [one for one in answers if one is not None]
+    if not known:
+        return
+    answer = min(known, key=lambda one: one.upper)
+    start = (
+        f"randomised response among {categories} that says the truth with probability "
+        f"{rounded(chance)} is epsilon ln({rounded(chance)} x {categories - 1} / "
+        f"{rounded(1 - chance)}) = {rounded(answer.upper)}"
+    )
+    if len(known) > 1 and answer is known[1]:
+        start = f"randomised response that says the truth with {rounded(chance)} and else any of "
+        start += f"{categories} at random is epsilon {rounded(answer.upper)}"
+    if "unit-vector" in facts.remarks and epsilon.value < 2 * answer.upper * 0.99:
+        words = f"{start} a bit, and two bits differ; the record says {epsilon.written}"
+        yield made(
+            "response",
+            "does not" if epsilon.value < 0.99 * answer.upper else "cannot be said",
+            words,
+            numbers,
+            stated=epsilon.value,
+            computed=answer.upper,
+            command=answer.command,
+        )
+        return
+    yield from _judged(facts, scope, "response", start, answer, epsilon, numbers)
+
+
+# One noise with two epsilons
+
+
+def _of_one_noise(facts: Facts) -> Iterator[Check]:
+    """Yield the places where the same Laplace noise has two epsilons."""
+    stated: dict[tuple[float, float], list[Scope]] = {}
+    for scope in facts.scopes:
+        sensitivity, scale = scope.first("sensitivity"), scope.first("scale")
+        epsilon = scope.first("epsilon")
+        if sensitivity is None or scale is None or epsilon is None or scale.value <= 0:
+            continue
+        if _family(facts, scope) == "laplace" and epsilon.is_single:
+            stated.setdefault((sensitivity.value, scale.value), []).append(scope)
+    for (moved, scale_value), scopes in stated.items():
+        yield from _differing(moved, scale_value, scopes)
+
+
+def _differing(moved: float, scale: float, scopes: Sequence[Scope]) -> Iterator[Check]:
+    epsilons = [one for scope in scopes if (one := scope.first("epsilon")) is not None]
+    answer = arithmetic.of_laplace(moved, scale)
+    if answer is None:
+        return
+    wrong = [one for one in epsilons if not one.is_about(answer.upper)]
+    if not wrong or len({one.value for one in epsilons}) < 2:
+        return
+    words = (
+        f"Laplace noise of scale {rounded(scale)} on a sensitivity of {rounded(moved)} is epsilon "
+        f"{rounded(answer.upper)}; the record says {' and '.join(one.written for one in epsilons)} "
+        "of the same noise"
+    )
+    yield made(
+        "one-noise",
+        "does not",
+        words,
+        epsilons,
+        stated=wrong[0].value,
+        computed=answer.upper,
+        command=answer.command,
+    )

@@ -1,0 +1,240 @@
+r"""Numbers as people write them: ``1e-5``, ``10^{-10}``, ``4 × 10−10``, ``ln 3``, ``2 to 4``.
+
+A number keeps how it was written, and how fine its last digit is: what is compared with it is
+allowed the rounding that its digits show, and no more than half a hundredth of it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+_SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+")
+_TIMES = r"(?:×|\*|·|x(?=\s*10\s*\^?\s*\{?\s*[-\d]))"
+_PLAIN = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.?\d*|\.\d+)"
+_EXPONENT = r"(?:\^\s*\{?\s*([-+]?\s*\d+)\s*\}?|\s*(-\s*\d+)(?!\d|\.\d))"
+_SCIENTIFIC = re.compile(rf"({_PLAIN})(?:\s*{_TIMES}\s*10\s*{_EXPONENT}|[eE]([-+]?\d+))")
+_POWER = re.compile(rf"10\s*{_EXPONENT}")
+_LOGARITHM = re.compile(
+    rf"({_PLAIN})?\s*(?:{_TIMES}\s*)?(?:ln|log)(?:_e)?\s*(?:\(\s*({_PLAIN})\s*\)|\s({_PLAIN}))"
+)
+_FRACTION = re.compile(rf"({_PLAIN})\s*/\s*({_PLAIN})(?![\w/])")
+_DECIMAL = re.compile(rf"({_PLAIN})(?:\s?(%))?")
+_INFINITE = re.compile(r"[-+]?(?:∞|\.?inf(?:inity|inite)?\b|infinity\b|infinite\b)", re.IGNORECASE)
+_NOT_ONE = re.compile(r"\.?nan\b", re.IGNORECASE)
+_RANGE = re.compile(rf"({_PLAIN})\s*(?:-|\.\.|to\b|and\b)\s*({_PLAIN})(?![\d.]*[eE%])")
+_COARSE = 5e-3  # of a number: the most that is put down to rounding
+
+
+@dataclass(frozen=True)
+class Numeral:
+    """A number as it was written.
+
+    Attributes
+    ----------
+    value
+        The number; the larger end of a range.
+    written
+        Its own characters.
+    unit
+        What one more in the last digit would add; 0 for a number that is exact as written.
+    least
+        The smaller end of a range, ``value`` otherwise.
+    """
+
+    value: float
+    written: str
+    unit: float = 0.0
+    least: float | None = None
+
+    @property
+    def slack(self) -> float:
+        """How far away a number may be of which this one is the rounding.
+
+        Examples
+        --------
+        >>> read_numeral("17.14").slack, read_numeral("1").slack
+        (0.01, 0.005)
+        """
+        return min(self.unit, _COARSE * abs(self.value)) if math.isfinite(self.value) else 0.0
+
+
+def normal(text: str) -> str:
+    r"""Return text with one spelling of minus, powers and Greek letters; line breaks stay.
+
+    Examples
+    --------
+    >>> normal(r"\\(\\epsilon_{user} = 4\\) and \\(\\delta = 10^{−5}\\), 10⁻⁷")
+    ' ε_user = 4  and  δ = 10^-5 , 10^-7'
+    """
+    text = re.sub(r"[−‐‑‒–—﹣－]", "-", text)
+    text = _SUPERSCRIPT.sub(lambda found: "^" + found.group().translate(_SUPERSCRIPTS), text)
+    text = re.sub(r"<sup>\s*([-+\d]+)\s*</sup>", r"^\1", text)
+    text = re.sub(r"\\+[()\[\]]|\$", " ", text)
+    text = re.sub(r"\\+prime(?![a-zA-Z])", "'", text)
+    for pattern, letter in _LETTERS:
+        text = pattern.sub(letter, text)
+    text = re.sub(r"\\+(?:mathrm|text|textit|mathit|mathbf|operatorname)\s*", "", text)
+    text = re.sub(r"\\+[,;!: ]|~", " ", text)
+    return re.sub(r"([\^_])\{([^{}\n]*)\}", r"\1\2", text)
+
+
+_COMMANDS = {
+    "(?:var)?epsilon": "ε",
+    "delta": "δ",
+    "rho": "ρ",
+    "mu": "μ",
+    "sigma": "σ",
+    "alpha": "α",
+    "Delta": "Δ",
+    "times": "×",
+    "cdot": "×",
+    "leq?(?:slant)?": "≤",
+    "geq?(?:slant)?": "≥",
+    "(?:approx|sim)": "≈",
+    "infty": "∞",
+    "ln": "ln",
+    "log": "log",
+}
+_LETTERS = (
+    *((re.compile(rf"\\+{name}(?![a-zA-Z])"), letter) for name, letter in _COMMANDS.items()),
+    (re.compile("[ϵɛ]"), "ε"),
+    (re.compile("µ"), "μ"),
+)
+
+
+def numeral_at(text: str, start: int = 0, *, powers: bool = False) -> tuple[Numeral, int] | None:
+    """Return the number that begins at a place of normal text and where it ends, or None.
+
+    Parameters
+    ----------
+    text
+        Text as `normal` returns it.
+    start
+        Where the number begins.
+    powers
+        Whether ``10-7`` is ten to the power -7, whose superscript was lost, and no range.
+    """
+    for read in (_infinite, _logarithm, _scientific, _power(powers), _range, _fraction, _decimal):
+        found = read(text, start)
+        if found is not None:
+            return found
+    return None
+
+
+def read_numeral(text: str, *, powers: bool = False) -> Numeral | None:
+    """Return the number that a whole text is, or None.
+
+    Examples
+    --------
+    >>> read_numeral("4 × 10−10").value
+    4e-10
+    >>> read_numeral("ln 3").value
+    1.0986122886681098
+    >>> read_numeral("10-7", powers=True).value, read_numeral("10-7").least
+    (1e-07, 7.0)
+    >>> read_numeral("n^{-2}") is None
+    True
+    """
+    plain = normal(text).strip()
+    sign = -1.0 if plain.startswith("-") else 1.0
+    plain = plain.lstrip("+-").strip()
+    if _NOT_ONE.fullmatch(plain):
+        return Numeral(math.nan, plain)
+    found = numeral_at(plain, powers=powers)
+    if found is None or plain[found[1] :].strip():
+        return None
+    numeral = found[0]
+    if sign > 0:
+        return numeral
+    return Numeral(-numeral.value, f"-{numeral.written}", numeral.unit)
+
+
+Found = tuple[Numeral, int] | None
+
+
+def _plain(text: str) -> tuple[float, float]:
+    """Return a decimal's value and the unit of its last digit."""
+    digits = text.replace(",", "")
+    places = len(digits.partition(".")[2])
+    return float(digits), 10.0**-places
+
+
+def _infinite(text: str, start: int) -> Found:
+    found = _INFINITE.match(text, start)
+    if found is None:
+        return None
+    return Numeral(math.inf, found.group()), found.end()
+
+
+def _logarithm(text: str, start: int) -> Found:
+    found = _LOGARITHM.match(text, start)
+    if found is None:
+        return None
+    factor = float((found.group(1) or "1").replace(",", ""))
+    inner = float((found.group(2) or found.group(3)).replace(",", ""))
+    value = factor * math.log(inner) if inner > 0 else math.nan
+    return Numeral(value, found.group().strip()), found.end()
+
+
+def _scientific(text: str, start: int) -> Found:
+    found = _SCIENTIFIC.match(text, start)
+    if found is None:
+        return None
+    unit = _plain(found.group(1))[1]
+    exponent = int(re.sub(r"\s", "", next(one for one in found.groups()[1:] if one)))
+    if abs(exponent) > 400:
+        return None
+    number = float(f"{found.group(1).replace(',', '')}e{exponent}")
+    return Numeral(number, found.group().strip(), unit * _power_of_ten(exponent)), found.end()
+
+
+def _power_of_ten(exponent: int) -> float:
+    return float(f"1e{exponent}")
+
+
+def _power(lost: bool) -> Callable[[str, int], Found]:
+    def read(text: str, start: int) -> Found:
+        found = _POWER.match(text, start)
+        if found is None or (found.group(1) is None and not lost):
+            return None
+        exponent = int(re.sub(r"\s", "", found.group(1) or found.group(2)))
+        if abs(exponent) > 400:
+            return None
+        return Numeral(_power_of_ten(exponent), found.group().strip()), found.end()
+
+    return read
+
+
+def _range(text: str, start: int) -> Found:
+    found = _RANGE.match(text, start)
+    if found is None:
+        return None
+    if "and" in found.group() and "between" not in text[max(0, start - 12) : start]:
+        return None
+    ends = [_plain(one)[0] for one in found.groups()]
+    return Numeral(max(ends), found.group().strip(), 0.0, min(ends)), found.end()
+
+
+def _fraction(text: str, start: int) -> Found:
+    found = _FRACTION.match(text, start)
+    if found is None or not _plain(found.group(2))[0]:
+        return None
+    value = _plain(found.group(1))[0] / _plain(found.group(2))[0]
+    return Numeral(value, found.group()), found.end()
+
+
+def _decimal(text: str, start: int) -> Found:
+    found = _DECIMAL.match(text, start)
+    if found is None:
+        return None
+    value, unit = _plain(found.group(1))
+    share = 0.01 if found.group(2) else 1.0
+    written = found.group()
+    end = found.end()
+    if written.endswith("."):  # the end of a sentence
+        written, end = written[:-1], end - 1
+    return Numeral(value * share, written, unit * share), end

@@ -1,0 +1,211 @@
+"""Pages of judgements: of one record for who runs it, and of all records as far as it is public."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from dpaudit.deployments.check import Check, Outcome
+from dpaudit.deployments.facts import Facts, Number
+from dpaudit.deployments.judgement import Judgement, Verdict
+from dpaudit.text import one_line
+
+_SHOWN: Mapping[Outcome, str] = {
+    "agrees": "agrees",
+    "does not": "DOES NOT",
+    "cannot be said": "cannot be said",
+    "caution": "note",
+}
+_MISSING: Mapping[str, str] = {
+    "variant": "the variant of differential privacy",
+    "parameters": "any parameter (epsilon, rho, mu)",
+    "unit": "whose data is protected",
+    "relation": "which datasets are neighbours",
+    "model": "who is trusted (central, local, shuffled)",
+    "mechanism": "the mechanism",
+    "noise": "how much noise is added",
+    "composition": "what many releases add up to",
+    "people": "how many people delta is about",
+}
+_PARAMETERS = ("epsilon", "delta", "rho", "mu", "order", "renyi")
+
+
+def record_lines(judgement: Judgement) -> Iterator[str]:
+    """Yield all that is said of a record: numbers that were read, checks, what is missing."""
+    facts = judgement.facts
+    yield f"{facts.record}: {_headline(judgement)}"
+    yield "Numbers that were read:"
+    yield from (f"  {_read(one)}" for one in facts.numbers())
+    yield f"Named: {_named(facts)}"
+    if judgement.checks:
+        yield "Comparisons:"
+    for one in judgement.checks:
+        yield from _check_lines(one)
+    if judgement.missing:
+        yield f"Missing: {'; '.join(_MISSING[one] for one in judgement.missing)}."
+    for path in facts.absent:
+        yield f"Missing for tier {facts.tier}: {path}"
+    for words in facts.deviations:
+        yield f"Not as the registry's schema asks: {words}"
+    if facts.unread:
+        yield f"Not read: {', '.join(facts.unread)}"
+
+
+def _headline(judgement: Judgement) -> str:
+    if judgement.verdict == "agrees":
+        made = sum(one.outcome == "agrees" for one in judgement.checks)
+        return f"agrees ({made} comparison{'' if made == 1 else 's'})"
+    found = judgement.discrepancies if judgement.verdict == "does not" else judgement.reasons
+    words = "; ".join(one.words for one in found) or "nothing is stated that can be compared"
+    between = ": " if judgement.verdict == "does not" else " because "
+    return (
+        f"{judgement.verdict}{' agree' if judgement.verdict == 'does not' else ''}{between}{words}"
+    )
+
+
+def _read(one: Number) -> str:
+    per = f" a {one.per}" if one.per in ("hour", "day", "week", "month", "year") else ""
+    value = f"{one.least:g} to {one.value:g}" if one.least is not None else f"{one.value:g}"
+    role = "" if one.role in ("field", "text") else f", {one.role}"
+    return one_line(f"{one.kind} = {one.written} ({value}{per}{role}) at {one.place}")
+
+
+def _named(facts: Facts) -> str:
+    """Return what the record names, as keys."""
+    named = {
+        "variant": facts.variants,
+        "unit": facts.entities,
+        "a": facts.unit_periods,
+        "released a": facts.refresh,
+        "relation": facts.relations,
+        "distance": facts.metrics,
+        "model": [facts.model] if facts.model else [],
+        "composition": facts.composition,
+        "mechanism": facts.mechanisms,
+    }
+    said = [f"{name} {', '.join(keys)}" for name, keys in named.items() if keys]
+    return "; ".join(said) or "nothing"
+
+
+def _check_lines(one: Check) -> Iterator[str]:
+    yield f"  {_SHOWN[one.outcome]}: {one_line(one.words)}"
+    if one.places:
+        yield f"    at {'; '.join(one.places)}"
+    if one.command:
+        yield f"    {one.command}"
+
+
+# All records
+
+
+def records_page(judgements: Sequence[Judgement], *, is_lifted: bool, source: str) -> str:
+    """Return the page of all records, in Markdown.
+
+    Parameters
+    ----------
+    judgements
+        One a record.
+    is_lifted
+        Whether discrepancies may be shown. Otherwise their number is all that is said, and no
+        verdict stands beside a record: a list of those that agree would name the others.
+    source
+        The address and the version of the records.
+    """
+    parts = [
+        "# What deployments state",
+        _counted(judgements, is_lifted=is_lifted),
+        f"Made by `make deployments` of the facts in `reports/deployments/`, which are of "
+        f"{source}. "
+        "What is compared, and how, is in [statements of deployments](deployment-records.md). "
+        "A verdict is about the numbers of a record and no other thing: whether the software does "
+        "what the record says is seen by an audit alone.",
+        *(["## What was compared", _comparisons(judgements)] if is_lifted else []),
+        "## What each record states, and what it leaves out",
+        _table(judgements, is_lifted=is_lifted),
+    ]
+    if is_lifted:
+        parts += ["## What does not agree", *_discrepancies(judgements)]
+        parts += ["## What cannot be said", *_reasons(judgements)]
+    return "\n\n".join(parts) + "\n"
+
+
+def counts(judgements: Iterable[Judgement]) -> Counter[Verdict]:
+    """Return how many records have each verdict."""
+    return Counter(one.verdict for one in judgements)
+
+
+def _counted(judgements: Sequence[Judgement], *, is_lifted: bool) -> str:
+    found = counts(judgements)
+    findings = sum(len(one.discrepancies) for one in judgements)
+    plural = "" if findings == 1 else "s"
+    start = f"**{len(judgements)} records: "
+    made = sum(len(one.checks) for one in judgements)
+    end = f"{found['agrees']} agree, and of {found['cannot be said']} it cannot be said.** "
+    end += f"That is what {made} comparisons come to."
+    if is_lifted or not findings:
+        return f"{start}{found['does not']} do not agree with themselves, {end}"
+    return (
+        f"{start}{findings} finding{plural} under disclosure; of the others {end} Of a finding "
+        f"that "
+        "is not public yet only the number is said, and so no verdict stands beside a record."
+    )
+
+
+def _comparisons(judgements: Sequence[Judgement]) -> str:
+    made = Counter(one.code for each in judgements for one in each.checks)
+    rows = [f"| `{code}` | {number} |" for code, number in sorted(made.items())]
+    return "\n".join(["| comparison | how often |", "|---|---|", *rows])
+
+
+def _table(judgements: Sequence[Judgement], *, is_lifted: bool) -> str:
+    head = ["record", "tier", "variant", "parameters", "unit", "relation", "model", "mechanism"]
+    head += ["not stated", *(["verdict"] if is_lifted else [])]
+    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    for one in judgements:
+        cells = _cells(one) + ([one.verdict] if is_lifted else [])
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _cells(judgement: Judgement) -> list[str]:
+    facts = judgement.facts
+    named = facts.record.replace("_", " ")
+    return [
+        f"[{named}]({facts.address})" if facts.address else named,
+        str(facts.tier or ""),
+        ", ".join(facts.variants),
+        ", ".join(f"{n.kind} {n.written}" for n in facts.fields if n.kind in _PARAMETERS),
+        "-".join([*facts.entities[:1], *facts.unit_periods]),
+        ", ".join(facts.relations),
+        facts.model,
+        ", ".join(facts.mechanisms),
+        ", ".join(judgement.missing),
+    ]
+
+
+def _discrepancies(judgements: Sequence[Judgement]) -> Iterator[str]:
+    for one in judgements:
+        for check in one.discrepancies:
+            yield f"- {one.facts.record}: {check.words}."
+            if check.command:
+                yield f"  ```console\n  $ {check.command}\n  ```"
+
+
+def _reasons(judgements: Sequence[Judgement]) -> Iterator[str]:
+    for one in judgements:
+        if one.verdict == "cannot be said":
+            yield f"- {one.facts.record}: {'; '.join(check.words for check in one.reasons)}."
+
+
+def draft(judgement: Judgement) -> str:
+    """Return the draft of a letter to who keeps a record, about what does not agree in it."""
+    facts = judgement.facts
+    lines = [
+        f"# {facts.record}: numbers that do not agree with each other",
+        "Hello, and thank you for publishing this record. While reading it we saw numbers that do "
+        "not seem to agree. It may well be that we misread it; then please tell us.",
+        f"The record: {facts.address or facts.record}",
+    ]
+    for one in judgement.discrepancies:
+        lines.append("\n".join(line.strip() for line in _check_lines(one)))
+    return "\n\n".join(lines) + "\n"

@@ -1,0 +1,173 @@
+"""Accounts of records: their facts, stored one file a record, and what of them is public.
+
+A discrepancy is public once a person lifts the embargo in ``registry.toml`` beside the accounts, as
+for packages (`dpaudit.scan.known`). Until then an account has the facts alone, and drafts for who
+keeps the record stand in a folder that git ignores.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from dpaudit.deployments.documents import LARGEST
+from dpaudit.deployments.facts import Facts
+from dpaudit.deployments.judgement import Judgement, judge
+from dpaudit.deployments.page import draft
+from dpaudit.deployments.reading import read_facts
+from dpaudit.deployments.registry import ADDRESS, COMMIT
+from dpaudit.errors import DataError, DpauditError
+from dpaudit.files import write_files
+from dpaudit.formats import read_json, stamped
+from dpaudit.scan.known import Known
+from dpaudit.text import json_escaped
+
+KNOWN = "registry.toml"
+_SUFFIXES = (".yaml", ".yml", ".json", ".toml")
+
+
+def records_in(path: Path) -> list[Path]:
+    """Return the records that a folder holds, or the file itself.
+
+    Raises
+    ------
+    DataError
+        The folder holds none.
+    """
+    if not path.is_dir():
+        return [path]
+    inner = path / "deployments"
+    folder = inner if inner.is_dir() else path
+    found = [one for one in sorted(folder.iterdir()) if one.suffix.lower() in _SUFFIXES]
+    found = [one for one in found if one.name != KNOWN]
+    if not found:
+        raise DataError(f"{path}: holds no record, expected files in YAML, JSON or TOML")
+    return found
+
+
+def facts_in(path: Path, address: str = "") -> Facts:
+    """Return the facts of a record, or of an account that was stored of one.
+
+    Raises
+    ------
+    DataError
+        It is neither.
+    """
+    if path.suffix.lower() == ".json" and _is_account(path):
+        return read_account(path)
+    return read_facts(path, address)
+
+
+def _is_account(path: Path) -> bool:
+    try:
+        if path.stat().st_size > LARGEST:
+            return False
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(content, dict) and {"schema", "facts"} <= content.keys()
+
+
+def read_account(path: Path) -> Facts:
+    """Return the facts that a file holds.
+
+    Raises
+    ------
+    DataError
+        It cannot be read, or holds no facts.
+    """
+    content = read_json(path, "deployment")
+    try:
+        return Facts.model_validate(content["facts"])
+    except (ValidationError, KeyError, TypeError) as error:
+        first = error.errors()[0]["msg"] if isinstance(error, ValidationError) else "no facts"
+        raise DataError(f"{path}: is no account of a deployment: {first}") from None
+
+
+def address_of(record: str) -> str:
+    """Return where the registry publishes a record."""
+    return f"{ADDRESS}/blob/{COMMIT}/deployments/{record}.yaml"
+
+
+def publish(judgements: Sequence[Judgement], folder: Path, today: date | None = None) -> bool:
+    """Write an account a record: facts, and the comparisons if they are public; return if they are.
+
+    Raises
+    ------
+    DataError
+        A file cannot be read or written.
+    """
+    is_lifted = is_public(folder, today)
+    _write(judgements, folder, is_lifted=is_lifted)
+    return is_lifted
+
+
+def write_accounts(judgements: Sequence[Judgement], folder: Path) -> None:
+    """Write an account a record with all comparisons, for who ran them.
+
+    Raises
+    ------
+    DataError
+        A file cannot be written.
+    """
+    _write(judgements, folder, is_lifted=True)
+
+
+def _write(judgements: Sequence[Judgement], folder: Path, *, is_lifted: bool) -> None:
+    contents = {
+        folder / f"{one.facts.record}.json": _account(one, is_lifted=is_lifted)
+        for one in judgements
+    }
+    write_files(folder, contents)
+
+
+def is_public(folder: Path, today: date | None = None) -> bool:
+    """Return whether discrepancies may be published: a person states it beside the accounts."""
+    return Known.read(folder / KNOWN).lifted(today)
+
+
+def _account(judgement: Judgement, *, is_lifted: bool) -> bytes:
+    facts = judgement.facts.model_dump(mode="json", exclude_defaults=True)
+    content: dict[str, Any] = {"facts": facts, "missing": judgement.missing}
+    if is_lifted:
+        content["verdict"] = judgement.verdict
+        content["checks"] = [one.model_dump(mode="json") for one in judgement.checks]
+    text = json.dumps(stamped("deployment", content), indent=1, ensure_ascii=False)
+    return (json_escaped(text) + "\n").encode()
+
+
+def write_drafts(judgements: Sequence[Judgement], folder: Path) -> list[Path]:
+    """Write a letter for each record that does not agree, which its owner alone can read.
+
+    Raises
+    ------
+    DataError
+        A letter cannot be written.
+    """
+    found: Mapping[Path, bytes] = {
+        folder / f"{one.facts.record}.md": draft(one).encode()
+        for one in judgements
+        if one.discrepancies
+    }
+    if found:
+        write_files(folder, {**found, folder / ".gitignore": b"*\n"}, private=True)
+    return list(found)
+
+
+def judge_all(
+    paths: Sequence[Path], address: str = ""
+) -> tuple[list[Judgement], list[DpauditError]]:
+    """Return the judgements of all records that can be read, and the refusals of the others."""
+    judgements: list[Judgement] = []
+    refusals: list[DpauditError] = []
+    for path in paths:
+        try:
+            judgements.append(judge(facts_in(path, address)))
+        except DpauditError as error:
+            refusals.append(error)
+    return judgements, refusals

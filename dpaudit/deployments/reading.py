@@ -1,0 +1,406 @@
+"""Facts of a record, from its entries: the registry's layout, or any with keys that are known."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import dpaudit.deployments.registry as registry
+import dpaudit.deployments.vocabulary as words
+from dpaudit.deployments.documents import Entry, read_entries
+from dpaudit.deployments.facts import Equation, Facts, Kind, Number, Scope, Total
+from dpaudit.deployments.fields import number_of, parameter_of, plain_key
+from dpaudit.deployments.mentions import Mention, Text, mentions_in
+from dpaudit.deployments.numerals import normal
+from dpaudit.deployments.sums import equations_in, totals_in
+from dpaudit.errors import DataError
+from dpaudit.text import one_line
+
+_URL = re.compile(r"https?://[^\s<>\"'`)\]]+[^\s<>\"'`)\].,;:]")
+_PARTS = frozenset(
+    {
+        "parts",
+        "components",
+        "queries",
+        "releases",
+        "budgets",
+        "mechanisms",
+        "breakdown",
+        "allocations",
+        "tables",
+    }
+)
+# What a key says beside numbers.
+_WORDS: Mapping[str, str] = {
+    "variant_name": "variant",
+    "variant": "variant",
+    "definition": "variant",
+    "privacy_definition": "variant",
+    "guarantee": "variant",
+    "type": "variant",
+    "privacy_unit": "unit",
+    "unit": "unit",
+    "granularity": "unit",
+    "privacy_unit_details": "unit-details",
+    "unit_details": "unit-details",
+    "relation": "relation",
+    "neighbours": "relation",
+    "neighbors": "relation",
+    "adjacency": "relation",
+    "neighbouring": "relation",
+    "neighboring": "relation",
+    "model_name": "model",
+    "model": "model",
+    "deployment_model": "model",
+    "trust_model": "model",
+    "model_name_details": "model-details",
+    "release_type": "release",
+    "release_type_details": "release-details",
+    "refresh": "release-details",
+    "frequency": "release-details",
+    "period": "release-details",
+    "composition": "composition",
+    "mechanisms": "mechanism",
+    "mechanism": "mechanism",
+    "noise": "mechanism",
+    "algorithm": "mechanism",
+    "privacy_parameters_details": "details",
+    "details": "details",
+    "statement": "details",
+    "parameters": "details",
+    "claim": "details",
+    "privacy": "details",
+    "data_source_type_details": "text",
+    "unprotected_quantities": "background",
+    "post_processing": "background",
+    "preprocessing_and_hyperparameter_tuning": "background",
+    "justification": "background",
+    "notes": "background",
+    "description": "background",
+    "actors": "background",
+    "data_domain": "background",
+    "access_type_details": "background",
+    "name": "name",
+    "title": "name",
+    "url_slug": "name",
+    "address": "source",
+    "url": "source",
+    "source": "source",
+    "sources": "source",
+    "tier": "tier",
+    "status": "status",
+    "intended_use": "ignored",
+    "data_curators": "ignored",
+    "curator": "ignored",
+    "vendor": "ignored",
+    "data_product_type": "ignored",
+    "data_product_region": "ignored",
+    "data_product_sector": "ignored",
+    "publication_date": "ignored",
+    "date": "ignored",
+    "data_source_type": "ignored",
+    "access_type": "ignored",
+    "registry_authors": "ignored",
+}
+# Texts whose sums count; of the others the numbers alone.
+_SUMMED = frozenset(
+    {"details", "composition", "mechanism", "text", "release-details", "unit-details"}
+)
+_MINED = _SUMMED | {"background", "model-details", "variant", "unit"}
+_LINKED = re.compile(
+    r"correspond|equivalent|i\.e\.|impl|convert|translat|which is|equals|giv|yield|provid|that is|"
+    r"(?:→|⇒|=>|->)|\bor\b|mean(?:s|ing)|results? in|lead",
+    re.IGNORECASE,
+)
+_CROWD = re.compile(
+    r"(?<![\w.])(\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?)\+?\s*(thousand|million|billion)?\s+(?:\w+\s+)?"
+    r"(?:people|users|individuals|persons|participants|patients|members|respondents|customers|"
+    r"clients)\b"
+    r"(?!\s+(?:per|each))|\b[nN]\s*=\s*(\d{1,3}(?:,\d{3})+|\d+)\b(?! (?:days|weeks|queries))",
+)
+_TIMES = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
+
+
+@dataclass
+class _Draft:
+    """Facts while they are gathered."""
+
+    said: dict[str, list[Entry]] = field(default_factory=dict)
+    fields: list[Number] = field(default_factory=list)
+    parts: dict[tuple[str, ...], list[Number]] = field(default_factory=dict)
+    part_words: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
+    scopes: list[Scope] = field(default_factory=list)
+    totals: list[Total] = field(default_factory=list)
+    equations: list[Equation] = field(default_factory=list)
+    formulas: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
+    people: list[Number] = field(default_factory=list)
+
+    def text(self, *kinds: str) -> str:
+        """Return all that is said under these keys."""
+        return "\n".join(normal(one.text) for kind in kinds for one in self.said.get(kind, []))
+
+
+def read_facts(path: Path, address: str = "") -> Facts:
+    r"""Return the facts of a record.
+
+    Parameters
+    ----------
+    path
+        A file in YAML, JSON or TOML.
+    address
+        Where it is published.
+
+    Raises
+    ------
+    DataError
+        It cannot be read, is damaged, or holds nothing that a record would.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "record.yaml"
+    ...     _ = file.write_text("mechanism: Laplace\nepsilon: 1.0\nunit: user-day\n")
+    ...     facts = read_facts(file)
+    >>> facts.fields[0].value, facts.mechanisms, facts.unit_periods
+    (1.0, ['laplace'], ['day'])
+    """
+    facts = facts_of(read_entries(path), path.stem, address)
+    if not (facts.fields or facts.scopes or facts.variants or facts.layout == "registry"):
+        expected = "a record with epsilon, delta, rho, a variant or a mechanism"
+        raise DataError(f"{path}: holds no statement of privacy, expected {expected}")
+    return facts
+
+
+def facts_of(entries: Sequence[Entry], record: str, address: str = "") -> Facts:
+    """Return what can be judged of a record's entries."""
+    draft = _Draft()
+    is_registry = registry.is_registry(entries)
+    for entry in entries:
+        _gather(draft, entry, is_registry=is_registry)
+    _read_texts(draft)
+    _read_parts(draft)
+    everything = _everything(draft)
+    tier = _tier(draft)
+    return Facts(
+        record=one_line(record),
+        address=address,
+        layout="registry" if is_registry else "statement",
+        tier=tier,
+        status=_status(draft),
+        deviations=list(registry.deviations_of(entries)) if is_registry else [],
+        absent=registry.absent_of(entries, tier or 0) if is_registry else [],
+        **everything,
+    )
+
+
+def _gather(draft: _Draft, entry: Entry, *, is_registry: bool) -> None:
+    """Put an entry where it belongs."""
+    names = [key for key in entry.keys if not key.isdecimal()]
+    part = _part_of(entry.keys)
+    named = parameter_of(names[-1]) if names else None
+    if entry.text.strip() in ("", "null", "~"):
+        return
+    if named is not None and not (is_registry and names[-1] in ("mechanisms", "users")):
+        _gather_number(draft, entry, *named, part=part)
+        return
+    kind = _WORDS.get(plain_key(names[-1])) if names else None
+    if part is not None:
+        draft.part_words.setdefault(part, []).append(entry.text)
+        return
+    if kind is None:
+        draft.unread.append(entry.path)
+    elif kind != "ignored":
+        draft.said.setdefault(kind, []).append(entry)
+
+
+def _part_of(keys: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the keys of the part of a budget that an entry is in, if it is in one."""
+    for place, key in enumerate(keys[:-1]):
+        if plain_key(key) in _PARTS and place + 2 < len(keys):
+            return keys[: place + 2]
+    return None
+
+
+def _gather_number(
+    draft: _Draft, entry: Entry, kind: Kind, role: str, per: str, part: tuple[str, ...] | None
+) -> None:
+    number = number_of(kind, entry.text, entry.path, entry.line)
+    if number is None:
+        draft.formulas.append(entry.path)
+        draft.said.setdefault("formula", []).append(entry)
+        return
+    if role != "field":
+        number = number.model_copy(update={"role": role, "per": per})
+    if part is not None:
+        draft.parts.setdefault(part, []).append(number.model_copy(update={"role": "part"}))
+    else:
+        draft.fields.append(number)
+
+
+def _read_texts(draft: _Draft) -> None:
+    """Read the numbers of all texts, and what of them belongs together."""
+    variants = words.variants_in(draft.text("variant"))
+    budget: Kind = "rho" if "zcdp" in variants else "epsilon"
+    for kind, entries in draft.said.items():
+        if kind not in _MINED:
+            continue
+        for entry in entries:
+            text = Text(entry.text, entry.path, entry.line)
+            mentions = mentions_in(text, budget=budget)
+            draft.scopes += scopes_of(text, mentions)
+            draft.people += _people(text)
+            if kind in _SUMMED:
+                draft.totals += totals_in(text, mentions, draft.fields)
+                draft.equations += equations_in(text)
+
+
+def scopes_of(text: Text, mentions: Sequence[Mention]) -> list[Scope]:
+    """Return the numbers that stand together: of a clause, up to the second of one kind."""
+    groups: list[list[Mention]] = []
+    for one in mentions:
+        last = groups[-1] if groups else []
+        repeated = any(each.number.kind == one.number.kind for each in last)
+        if last and last[-1].clause == one.clause and not repeated:
+            last.append(one)
+        else:
+            groups.append([one])
+    return [_scope(text, group) for group in groups]
+
+
+def _scope(text: Text, group: Sequence[Mention]) -> Scope:
+    between = text.text[group[0].end : group[-1].start] if len(group) > 1 else ""
+    return Scope(
+        numbers=[one.number for one in group],
+        mechanisms=words.mechanisms_in(text.clause(group[0].clause)),
+        linked=bool(_LINKED.search(between)),
+    )
+
+
+def _people(text: Text) -> list[Number]:
+    found = []
+    for hit in _CROWD.finditer(text.text):
+        digits = (hit.group(1) or hit.group(3)).replace(",", "")
+        value = float(digits) * _TIMES.get((hit.group(2) or "").lower(), 1.0)
+        written = " ".join(one for one in (digits, hit.group(2) or "") if one)
+        number = Number(
+            kind="people",
+            value=value,
+            written=written,
+            path=text.path,
+            line=text.line_at(hit.start()),
+        )
+        found.append(number)
+    return found
+
+
+def _read_parts(draft: _Draft) -> None:
+    """Make scopes of a record's list of parts, and say that its totals are made up of them."""
+    for part, numbers in draft.parts.items():
+        said = "\n".join(draft.part_words.get(part, []))
+        names = words.mechanisms_in(said)
+        draft.scopes.append(Scope(numbers=numbers, mechanisms=names, linked=True))
+    for kind in ("epsilon", "delta", "rho"):
+        parts = [
+            one.model_copy(update={"value": one.value * _count(numbers)})
+            for numbers in draft.parts.values()
+            for one in numbers
+            if one.kind == kind and one.is_single
+        ]
+        total = _total_of(draft.fields, kind)
+        if total is not None and parts:
+            draft.totals.append(Total(total=total, parts=parts))
+    _read_repeats(draft)
+
+
+def _count(numbers: Sequence[Number]) -> float:
+    return next((one.value for one in numbers if one.kind == "count"), 1.0)
+
+
+def _total_of(fields: Iterable[Number], kind: str) -> Number | None:
+    same = [one for one in fields if one.kind == kind and one.role in ("total", "field")]
+    return next((one for one in same if one.role == "total"), same[0] if same else None)
+
+
+def _read_repeats(draft: _Draft) -> None:
+    """Say that a total is made up of so many of what one release spends, where both are fields."""
+    count = next((one for one in draft.fields if one.kind == "count"), None)
+    for kind in ("epsilon", "delta", "rho"):
+        each = [one for one in draft.fields if one.kind == kind and one.role == "each"]
+        total = _total_of(draft.fields, kind)
+        if total is not None and total.role == "total" and not each:
+            each = [one for one in draft.fields if one.kind == kind and one.role == "field"]
+        if count is not None and total is not None and each and count.value > 1:
+            made = Total(total=total, parts=each[:1], factor=count.value, way="times")
+            draft.totals.append(made)
+
+
+def _everything(draft: _Draft) -> dict[str, Any]:
+    """Return what the words of the record name, as keys."""
+    unit = draft.text("unit")
+    details = draft.text("unit-details", "relation")
+    around = draft.text("model-details")
+    mechanism = draft.text("mechanism")
+    parts = "\n".join(one for each in draft.part_words.values() for one in each)
+    numbers = draft.text("details", "composition", "mechanism", "model-details")
+    people = [one for one in draft.fields if one.kind == "people"] or _single(draft.people)
+    return {
+        "sources": _addresses(draft),
+        "variants": words.variants_in(draft.text("variant")),
+        "entities": words.entities_in(unit),
+        "unit_periods": words.periods_in(unit),
+        "refresh": words.refresh_in(draft.text("release-details")),
+        "releases": _releases(draft.text("release")),
+        "relations": words.relations_in(f"{details}\n{around}\n{unit}"),
+        "metrics": words.metrics_in(details),
+        "distance": _distance(details),
+        "model": next(iter(words.models_in(draft.text("model"))), ""),
+        "composition": words.composition_in(draft.text("composition", "release-details")),
+        "mechanisms": words.mechanisms_in(f"{mechanism}\n{parts}"),
+        "remarks": words.remarks_in(numbers),
+        "fields": [one for one in draft.fields if one.kind != "people"] + people,
+        "scopes": draft.scopes,
+        "totals": draft.totals,
+        "equations": draft.equations,
+        "formulas": draft.formulas,
+        "unread": draft.unread,
+    }
+
+
+def _single(people: Sequence[Number]) -> list[Number]:
+    return list(people[:1]) if len({one.value for one in people}) == 1 else []
+
+
+def _addresses(draft: _Draft) -> list[str]:
+    found = [hit for one in draft.said.get("source", []) for hit in _URL.findall(one.text)]
+    return list(dict.fromkeys(one_line(one) for one in found))
+
+
+def _releases(text: str) -> str:
+    lowered = text.lower()
+    if "many" in lowered or "continual" in lowered or "repeated" in lowered:
+        return "many"
+    return "one" if "one" in lowered or "single" in lowered else ""
+
+
+def _distance(text: str) -> float | None:
+    found = re.search(
+        r"maximum (?:input )?distance.{0,90}?\bis\s+(one|two|\d+)\b", text, re.I | re.S
+    )
+    if found is None:
+        return None
+    return {"one": 1.0, "two": 2.0}.get(found.group(1).lower()) or float(found.group(1))
+
+
+def _tier(draft: _Draft) -> int | None:
+    tiers = [one.text for one in draft.said.get("tier", []) if one.text.isdecimal()]
+    return int(tiers[0]) if tiers and len(tiers[0]) < 3 else None
+
+
+def _status(draft: _Draft) -> str:
+    known = {one.text for one in draft.said.get("status", [])} & {*registry.CHOICES["status"]}
+    return next(iter(known), "")

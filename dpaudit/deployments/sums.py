@@ -1,0 +1,244 @@
+"""Numbers of a text that are made up of others: lists under a total, and arithmetic as written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpaudit.deployments.facts import Equation, Kind, Number, Total
+from dpaudit.deployments.mentions import Mention, Text
+
+_SPLIT = re.compile(
+    r"\b(?:split|allocat\w+|apportion\w+|compos(?:ed|es)|as follows?|divided|broken down|breakdown|"
+    r"distribut\w+ (?:across|among|between|over)|consist\w*|made up of|sums? of|set as)\b",
+    re.IGNORECASE,
+)
+_BUDGET = re.compile(
+    r"(?:\b(?:budgets?|epsilon|rho|delta|total|loss|cost|parameters?)\b|[ερδ])[^.;]{0,60}$",
+    re.IGNORECASE,
+)
+_FACTOR = re.compile(r"\bfactor (?:of )?(\d+(?:\.\d+)?)\b")
+_NUMBER = r"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
+_SUM = rf"{_NUMBER}(?:\s*[+*×·]\s*{_NUMBER})+"
+_FORWARD = re.compile(
+    rf"(?<![\w.^])\(?({_SUM})\)?\s*(?:=|≈|is|gives|yields)\s*({_NUMBER})(?![\w.]*[+*×·/^])"
+)
+_BACKWARD = re.compile(rf"(?<![\w.^])({_NUMBER})\s*(?:=\s*|\()\s*({_SUM})(?!\s*[-/^\w])")
+_BULLET = re.compile(r"^(\s*)((?:[-*•]|\d+[.)])\s+)?")
+_ADDED: tuple[Kind, ...] = ("epsilon", "delta", "rho")
+_OWN = ("text", "total", "local", "field")  # roles of a number that may be a part
+
+
+@dataclass(frozen=True)
+class _Line:
+    depth: int
+    start: int
+    end: int
+    is_bullet: bool
+
+
+def totals_in(text: Text, mentions: Sequence[Mention], fields: Sequence[Number]) -> Iterator[Total]:
+    """Yield the totals of a text with their parts: those of its lists, or else those of the text.
+
+    Parameters
+    ----------
+    text
+        The text.
+    mentions
+        Its numbers, in order.
+    fields
+        The record's parameters, of which a list may be the parts.
+    """
+    for kind in _ADDED:
+        numbers = [one for one in mentions if one.number.kind == kind]
+        listed = list(_of_lists(text, numbers))
+        yield from listed
+        if not listed:
+            yield from _of_all(text, numbers, [one for one in fields if one.kind == kind])
+        yield from _of_repeats(text, numbers, [one for one in fields if one.kind == kind])
+
+
+def _lines(text: Text) -> list[_Line]:
+    found = []
+    for hit in re.finditer(r"[^\n]+", text.text):
+        mark = _BULLET.match(hit.group())
+        assert mark is not None
+        if hit.group().strip():
+            is_bullet = mark.group(2) is not None
+            found.append(_Line(len(mark.group(1)), hit.start(), hit.end(), is_bullet))
+    return found
+
+
+def _of_lists(text: Text, numbers: Sequence[Mention]) -> Iterator[Total]:
+    """Yield a line's number and those of the lines one level below it, if each has one."""
+    lines = _lines(text)
+    for place, line in enumerate(lines):
+        content = text.text[line.start : line.end]
+        own = _first(numbers, line)
+        if own is None or not (content.rstrip().endswith(":") or _SPLIT.search(content)):
+            continue
+        below = _children(lines, place)
+        parts = [_first(numbers, one) for one in below]
+        if len(parts) > 1 and all(parts):
+            found = [one.number for one in parts if one is not None]
+            yield Total(total=own.number, parts=found, is_split=bool(_SPLIT.search(content)))
+
+
+def _children(lines: Sequence[_Line], place: int) -> list[_Line]:
+    parent = lines[place]
+    inside = []
+    for line in lines[place + 1 :]:
+        if line.depth < parent.depth or (line.depth == parent.depth and not _below(parent, line)):
+            break
+        inside.append(line)
+    least = min((one.depth for one in inside), default=0)
+    return [one for one in inside if one.depth == least and one.is_bullet]
+
+
+def _below(parent: _Line, line: _Line) -> bool:
+    """Return whether a line of the same depth belongs to the parent: a bullet under a sentence."""
+    return line.is_bullet and not parent.is_bullet
+
+
+def _first(numbers: Sequence[Mention], line: _Line) -> Mention | None:
+    inside = (one for one in numbers if line.start <= one.start < line.end)
+    return next((one for one in inside if one.number.role in _OWN), None)
+
+
+def _of_all(text: Text, numbers: Sequence[Mention], fields: Sequence[Number]) -> Iterator[Total]:
+    """Yield a text's total, or the field's, with all its other numbers as parts."""
+    field = next((one for one in fields if one.role == "field"), None)
+    own = [one.number for one in numbers if one.number.role in ("text", "total")]
+    totals = [one for one in own if one.role == "total"]
+    totals += [one for one in own if field is not None and one.value == field.value]
+    total = totals[0] if totals else field
+    parts = [
+        one for one in own if one.role == "text" and (total is None or one.value != total.value)
+    ]
+    equal = [one for one in own if one.role == "text"]
+    if total is None or len(parts) < 2:
+        parts = equal if total is not None and total is field and len(equal) > 1 else parts
+    if total is None or len(parts) < 2 or any(not one.is_single for one in parts):
+        return
+    content = text.text
+    factor = _FACTOR.search(content)
+    yield Total(
+        total=total,
+        parts=parts,
+        factor=float(factor.group(1)) if factor else 1.0,
+        is_split=_is_split(content, numbers, parts[0])
+        and len({one.value for one in totals}) <= 1
+        and len(parts) + len(totals) >= len(numbers),
+    )
+
+
+def _is_split(content: str, numbers: Sequence[Mention], first: Number) -> bool:
+    """Return whether a budget is said to be split before the first of its parts stands there."""
+    start = next(one.start for one in numbers if one.number == first)
+    return any(
+        _BUDGET.search(content[max(0, hit.start() - 90) : hit.start()])
+        for hit in _SPLIT.finditer(content[: start + 1])
+        if start - hit.end() < 160
+    )
+
+
+_COUNTS = {
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+    "twelve": 12,
+}
+_COUNT = re.compile(
+    rf"\b({_NUMBER}|{'|'.join(_COUNTS)})[- ](?:(?!per\b|each\b)\w+ ){{0,2}}?"
+    r"(day|week|month|year|hour|quarter|quer|release|round|"
+    r"statistic|table|report|time|iteration|epoch|count|measurement|publication|collection)(?:s|"
+    r"ies|y)?\b",
+    re.IGNORECASE,
+)
+
+
+def _of_repeats(
+    text: Text, numbers: Sequence[Mention], fields: Sequence[Number]
+) -> Iterator[Total]:
+    """Yield what one of several spends, how many there are, and the total of all."""
+    field = next((one for one in fields if one.role == "field"), None)
+    each = [one.number for one in numbers if one.number.role == "each"]
+    totals = [one.number for one in numbers if one.number.role == "total"]
+    total = totals[0] if totals else field
+    counts = [hit for hit in _COUNT.finditer(text.text) if not _is_rate(text.text, hit)]
+    if len(each) != 1 or total is None or len(counts) != 1 or total.value == each[0].value:
+        return
+    count, per = counts[0].group(1).lower(), each[0].per
+    noun = counts[0].group(2).lower()
+    if per not in ("", "each") and noun != per:
+        return
+    factor = float(_COUNTS.get(count, 0) or count)
+    if factor >= 2 and each[0].is_single:
+        yield Total(total=total, parts=each, factor=factor, way="times")
+
+
+def _is_rate(text: str, hit: re.Match[str]) -> bool:
+    """Return whether the count is one a period: "4 queries per day", "every 6 hours"."""
+    around = text[max(0, hit.start() - 8) : hit.start()], text[hit.end() : hit.end() + 10]
+    return bool(
+        re.search(r"\bevery\s*$|\blast\s*$", around[0], re.I)
+        or re.match(r"\s*(?:per|a|each)\b", around[1])
+    )
+
+
+def equations_in(text: Text) -> Iterator[Equation]:
+    """Yield the arithmetic that a text writes out: ``4 * 0.44 = 1.76``, ``5.0 (2.5 + 2.5)``.
+
+    Examples
+    --------
+    >>> (found,) = equations_in(Text("0.11 * 2 + 0.22 = 0.44", "composition", 1))
+    >>> found.written, found.stated.value
+    ('0.11 * 2 + 0.22', 0.44)
+    """
+    seen: set[int] = set()
+    for pattern, sides in ((_FORWARD, (1, 2)), (_BACKWARD, (2, 1))):
+        for hit in pattern.finditer(text.text):
+            if hit.start(sides[0]) in seen:
+                continue
+            seen.add(hit.start(sides[0]))
+            yield _equation(text, hit, *sides)
+
+
+def _equation(text: Text, hit: re.Match[str], left: int, right: int) -> Equation:
+    from dpaudit.deployments.numerals import read_numeral
+
+    written = " ".join(hit.group(left).split())
+    numerals = [read_numeral(one) for one in re.findall(_NUMBER, written)]
+    stated = read_numeral(hit.group(right))
+    assert stated is not None
+    slack = sum(one.slack for one in numerals if one is not None) / 2
+    return Equation(
+        written=written,
+        slack=slack,
+        stated=text.number("epsilon", stated, hit.start(right)),
+    )
+
+
+def evaluate(written: str) -> float:
+    """Return the value of a sum of products.
+
+    Examples
+    --------
+    >>> evaluate("0.11 * 2 + 0.22"), evaluate("1 + 2 × 3")
+    (0.44, 7.0)
+    """
+    total = Fraction(0)
+    for term in written.split("+"):
+        product = Fraction(1)
+        for factor in re.split("[*×·]", term):
+            product *= Fraction(factor.strip())
+        total += product
+    return float(total)

@@ -1,0 +1,263 @@
+"""Totals against their parts, arithmetic as the record writes it, and text against fields."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import dpaudit.deployments.arithmetic as arithmetic
+from dpaudit.deployments.arithmetic import Answer, shown
+from dpaudit.deployments.check import Check, Outcome, made, rounded
+from dpaudit.deployments.facts import Equation, Facts, Kind, Number, Total
+from dpaudit.deployments.sums import evaluate
+
+_CAP = 5e-3  # of a total: the most that the rounding of its parts explains
+_PARAMETERS: tuple[Kind, ...] = ("epsilon", "delta", "rho")
+
+
+def check_totals(facts: Facts) -> Iterator[Check]:
+    """Yield a check for each number that is made up of others."""
+    for one in facts.totals:
+        yield from _of_total(facts, one)
+    yield from map(_of_equation, facts.equations)
+    yield from _amplified(facts)
+    yield from _repeated(facts)
+
+
+def _of_equation(equation: Equation) -> Check:
+    value = evaluate(equation.written)
+    slack = min(equation.slack + equation.stated.slack, _CAP * abs(value)) + 1e-9 * abs(value)
+    holds = abs(value - equation.stated.value) <= slack
+    words = f"{equation.written} = {rounded(value)}; the record says {equation.stated.written}"
+    return made(
+        "equation",
+        "agrees" if holds else "does not",
+        words,
+        (equation.stated,),
+        stated=equation.stated.value,
+        computed=value,
+    )
+
+
+def _of_total(facts: Facts, one: Total) -> Iterator[Check]:
+    if not one.total.is_single or any(not part.is_single for part in one.parts):
+        return
+    values = [part.value for part in one.parts]
+    computed = math.fsum(values) * one.factor
+    slack = one.total.slack / 2 + one.factor * sum(part.slack for part in one.parts) / 2
+    slack = min(slack, _CAP * max(computed, one.total.value)) + 1e-9 * abs(computed)
+    difference = one.total.value - computed
+    words = f"{_written(one)} = {rounded(computed)}; the record says {one.total.written}"
+    answer = _asked(facts, one)
+    if abs(difference) <= slack:
+        yield _total(one, "agrees", words, computed, answer)
+    elif difference > 0:
+        yield from _larger(one, words, computed, answer, difference)
+    else:
+        yield from _smaller(facts, one, words, computed, answer)
+
+
+def _written(one: Total) -> str:
+    if one.way == "times":
+        return f"{shown(one.factor)} x {one.parts[0].written}"
+    inner = " + ".join(shown(part.value) for part in one.parts)
+    return inner if one.factor == 1 else f"{shown(one.factor)} x ({inner})"
+
+
+def _total(
+    one: Total, outcome: Outcome, words: str, computed: float, answer: Answer | None
+) -> Check:
+    return made(
+        f"total-{one.total.kind}",
+        outcome,
+        words,
+        (one.total, *one.parts),
+        stated=one.total.value,
+        computed=computed,
+        command="" if answer is None else answer.command,
+    )
+
+
+def _larger(
+    one: Total, words: str, computed: float, answer: Answer | None, difference: float
+) -> Iterator[Check]:
+    """Judge a total above its parts: looser and fine, unless these are said to be all of it."""
+    if one.is_split:
+        words += f", which is {rounded(difference)} more than the parts that are said to make it up"
+        yield _total(one, "does not", words, computed, answer)
+    elif one.way == "times" or one.total.path == one.parts[0].path or ".0" in one.parts[0].path:
+        yield _total(one, "agrees", words + ", which is looser and holds", computed, answer)
+
+
+def _smaller(
+    facts: Facts, one: Total, words: str, computed: float, answer: Answer | None
+) -> Iterator[Check]:
+    """Judge a total below its parts: by composition that adds less, or it does not agree."""
+    is_parallel = "parallel" in facts.composition and one.total.value >= 0.995 * max(
+        part.value for part in one.parts
+    )
+    if not one.is_split and one.way == "sum" and not _is_of_fields(one):
+        return
+    if is_parallel:
+        words += ", which the largest part allows where parts are about disjoint records"
+        yield _total(one, "agrees", words, computed, answer)
+    elif answer is not None and one.total.value + one.total.slack >= answer.upper:
+        words += f"; the accountants prove {rounded(answer.upper)}, so that it holds"
+        yield _total(one, "agrees", words, answer.upper, answer)
+    elif (
+        one.total.kind == "epsilon"
+        and "advanced" in facts.composition
+        and one.factor * len(one.parts) > 1
+    ):
+        words += ": another accountant is named, whose numbers are not"
+        yield _total(one, "cannot be said", words, computed, answer)
+    elif "amplification" in facts.remarks:
+        words += ": an amplification is named, whose numbers are not"
+        yield _total(one, "cannot be said", words, computed, answer)
+    else:
+        yield _total(one, "does not", words, computed, answer)
+
+
+def _is_of_fields(one: Total) -> bool:
+    return all(part.role in ("part", "each", "field") for part in one.parts)
+
+
+def _asked(facts: Facts, one: Total) -> Answer | None:
+    """Return what the accountants prove of the parts together, where their numbers suffice."""
+    if one.total.kind == "rho":
+        rhos = [part.value for part in one.parts] * (int(one.factor) if one.factor < 50 else 1)
+        delta = facts.field("delta")
+        at = delta.value if delta is not None and 0 < delta.value < 1 else 1e-10
+        is_plain = one.factor == int(one.factor)
+        found = arithmetic.of_concentrated(rhos, at) if is_plain and _are_positive(rhos) else None
+        # What the command has in total is rho; its epsilon is none to compare.
+        return None if found is None else Answer(math.inf, -math.inf, found.command)
+    if one.total.kind != "epsilon" or not _are_positive([part.value for part in one.parts]):
+        return None
+    delta = facts.field("delta")
+    at = delta.value if delta is not None and 0 < delta.value < 1 else 0.0
+    spent = _delta_of_part(facts, one)
+    if one.way == "times" and one.factor == int(one.factor) and one.factor < 1e6:
+        return arithmetic.of_copies(one.parts[0].value, spent, int(one.factor), at)
+    if one.factor == int(one.factor) and one.factor * len(one.parts) <= 60:
+        parts = [(part.value, 0.0) for part in one.parts] * int(one.factor)
+        return arithmetic.of_parts(parts, at)
+    return None
+
+
+def _delta_of_part(facts: Facts, one: Total) -> float:
+    """Return the delta of each release, as stated beside its epsilon; 0 if none is."""
+    for scope in facts.scopes:
+        epsilon, delta = scope.first("epsilon"), scope.first("delta")
+        if epsilon is not None and delta is not None and epsilon.value == one.parts[0].value:
+            return delta.value
+    each = [n.value for n in facts.fields if n.kind == "delta" and n.role == "each"]
+    return each[0] if each else 0.0
+
+
+def _are_positive(values: Sequence[float]) -> bool:
+    return all(0 < one < math.inf for one in values)
+
+
+# Amplification by sampling
+
+
+def _amplified(facts: Facts) -> Iterator[Check]:
+    """Yield the check of an epsilon that is another's, amplified by the sampling that is stated."""
+    rates = [n for s in facts.scopes for n in s.numbers if n.kind == "sampling"]
+    rates += [n for n in facts.fields if n.kind == "sampling"]
+    epsilon = facts.field("epsilon")
+    if not rates or epsilon is None or not epsilon.is_single or not 0 < rates[0].value < 1:
+        return
+    rate = rates[0]
+    others = [
+        one
+        for scope in facts.scopes
+        for one in scope.numbers
+        if one.kind == "epsilon" and one.is_single and one.value > epsilon.value > 0
+    ]
+    others += [n for n in facts.fields if n.kind == "epsilon" and n.value > epsilon.value > 0]
+    for other in sorted(others, key=lambda one: -one.value):
+        computed = arithmetic.amplified(other.value, rate.value)
+        words = (
+            f"ln(1 + {rate.written} (e^{other.written} - 1)) = {rounded(computed)}; the record "
+            f"says {epsilon.written}"
+        )
+        numbers = (rate, other, epsilon)
+        if epsilon.is_about(computed):
+            yield made(
+                "amplification", "agrees", words, numbers, stated=epsilon.value, computed=computed
+            )
+            return
+        if epsilon.is_about(rate.value * other.value):
+            words += f", which is {rate.written} x {other.written}"
+            yield made(
+                "amplification", "does not", words, numbers, stated=epsilon.value, computed=computed
+            )
+            return
+
+
+# Text against fields
+
+
+def _repeated(facts: Facts) -> Iterator[Check]:
+    """Yield, for each parameter in a field, whether the text about it says the same."""
+    for kind in _PARAMETERS:
+        field = facts.field(kind)
+        if field is None or not field.is_single or field.role != "field":
+            continue
+        said = [n for s in facts.scopes for n in s.numbers if n.kind == kind and n.role != "part"]
+        same = [one for one in said if one.is_single and _are_same(one, field)]
+        if same:
+            words = f"{kind} = {field.written} in the field, and {same[0].written} in the text"
+            yield made(
+                f"text-{kind}",
+                "agrees",
+                words,
+                (field, same[0]),
+                stated=field.value,
+                computed=same[0].value,
+            )
+        else:
+            yield from _other(facts, field, said)
+
+
+def _are_same(one: Number, field: Number) -> bool:
+    return math.isclose(one.value, field.value, rel_tol=1e-9) or (
+        one.is_about(field.value) and field.is_about(one.value)
+    )
+
+
+def _other(facts: Facts, field: Number, said: Sequence[Number]) -> Iterator[Check]:
+    """Yield what the text has in place of the field: its total, or its only number."""
+    made_up = any(
+        one.total.kind == field.kind
+        and math.isclose(
+            one.factor * math.fsum(p.value for p in one.parts), field.value, rel_tol=_CAP
+        )
+        for one in facts.totals
+    )
+    amplified = any(n.kind == "sampling" for s in facts.scopes for n in s.numbers)
+    close = [one for one in said if one.path.rpartition(".")[2] in _CLOSE and one.is_single]
+    totals = [one for one in said if one.role == "total" and one.is_single and _counts(one)]
+    only = close if len(close) == 1 and close[0].role == "text" else []
+    found = totals or only
+    if not found or made_up or amplified or "amplification" in facts.remarks:
+        return
+    words = f"{field.kind} = {field.written} in the field, and {found[0].written} in the text"
+    yield made(
+        f"text-{field.kind}",
+        "does not",
+        words,
+        (field, found[0]),
+        stated=field.value,
+        computed=found[0].value,
+    )
+
+
+_CLOSE = frozenset({"privacy_parameters_details", "details", "statement", "claim"})
+_ABOUT = _CLOSE | {"composition", "mechanisms", "mechanism", "release_type_details"}
+
+
+def _counts(one: Number) -> bool:
+    return one.path.rpartition(".")[2] in _ABOUT

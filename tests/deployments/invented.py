@@ -1,0 +1,559 @@
+"""Invented records: of each it is known whether its numbers agree, and what is wrong if not."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+BASIC = {
+    "name": "An invented product",
+    "data_curators": ["Nobody"],
+    "intended_use": "Tests.",
+    "data_product_type": "Summary statistics",
+    "data_product_region": "Nowhere",
+    "description": "Counts of what never was.",
+    "publication_date": "2031-01-01",
+}
+SECTIONS = {
+    "variant_name": "dp_variant",
+    "privacy_unit": "privacy_loss",
+    "privacy_unit_details": "privacy_loss",
+    "privacy_parameters": "privacy_loss",
+    "privacy_parameters_details": "privacy_loss",
+    "model_name": "deployment_model",
+    "release_type": "deployment_model",
+    "release_type_details": "deployment_model",
+    "composition": "accounting",
+    "post_processing": "accounting",
+    "mechanisms": "implementation",
+    "justification": "implementation",
+}
+
+
+def registry_record(**said: Any) -> str:
+    """Return a record in the registry's layout with these fields, as YAML."""
+    deployment: dict[str, Any] = {"basic": BASIC}
+    for name, value in said.items():
+        deployment.setdefault(SECTIONS[name], {})[name] = value
+    whole = {"url_slug": "invented", "status": "Draft", "tier": 1, "deployment": deployment}
+    return "\n".join(_yaml(whole, 0))
+
+
+def _yaml(value: dict[str, Any], depth: int) -> list[str]:
+    lines = []
+    for key, each in value.items():
+        start = " " * depth + f"{key}:"
+        if isinstance(each, dict) and each:
+            lines += [start, *_yaml(each, depth + 2)]
+        elif isinstance(each, str) and "\n" in each:
+            lines += [f"{start} |", *(" " * (depth + 2) + line for line in each.split("\n"))]
+        else:
+            lines.append(f"{start} {json.dumps(each, ensure_ascii=False)}")
+    return lines
+
+
+def write_record(folder: Path, content: str, suffix: str = ".yaml") -> Path:
+    path = folder / f"record{suffix}"
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+def numbers(**given: Any) -> dict[str, Any]:
+    return given
+
+
+PURE, APPROXIMATE = "Pure DP", "Approximate DP"
+ZCDP, RENYI = "Zero-concentrated DP", "Renyi DP"
+_USER, _DAY = "User-level", "User-day-level"
+
+# What is wrong, the code that has to be found, the number that has to be computed, and the record.
+PLANTED: dict[str, tuple[str, float | None, str]] = {
+    "pure with a delta": (
+        "pure-delta",
+        0.0,
+        registry_record(variant_name=PURE, privacy_parameters=numbers(epsilon=1.0, delta=1e-6)),
+    ),
+    "pure with a delta as text": (
+        "pure-delta",
+        0.0,
+        registry_record(
+            variant_name=PURE, privacy_parameters=numbers(epsilon=1.0, delta="10^{-6}")
+        ),
+    ),
+    "pure with rho alone": (
+        "pure-rho",
+        None,
+        registry_record(variant_name=PURE, privacy_parameters=numbers(rho=0.5)),
+    ),
+    "pure by Gaussian noise": (
+        "gaussian-pure",
+        None,
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=1.0),
+            mechanisms="The Gaussian mechanism was used for all counts.",
+        ),
+    ),
+    "pure by discrete Gaussian noise": (
+        "gaussian-pure",
+        None,
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=2.0),
+            mechanisms="Laplace, Discrete Gaussian",
+        ),
+    ),
+    "rho in fields": (
+        "rho",
+        5.22153,
+        registry_record(
+            variant_name=ZCDP, privacy_parameters=numbers(rho=0.5, epsilon=2.0, delta=1e-6)
+        ),
+    ),
+    "rho in the text": (
+        "rho",
+        None,
+        registry_record(
+            variant_name=ZCDP,
+            privacy_parameters=numbers(rho=2.56),
+            privacy_parameters_details="With \\(\\rho\\) = 2.56 (corresponding to "
+            "\\(\\epsilon\\)=12.1 and "
+            "\\(\\delta = 10^{-10}\\)).",
+            mechanisms="Discrete Gaussian",
+        ),
+    ),
+    "rho of the total beside an epsilon of it": (
+        "rho",
+        None,
+        registry_record(
+            variant_name=ZCDP,
+            privacy_parameters=numbers(rho=1.0),
+            privacy_parameters_details="rho = 1, which is equivalent to epsilon = 5 at delta = "
+            "1e-10.",
+        ),
+    ),
+    "rho of Gaussian noise": (
+        "gaussian-rho",
+        0.125,
+        registry_record(
+            variant_name=ZCDP,
+            privacy_parameters=numbers(rho=0.05),
+            mechanisms="Gaussian noise with sensitivity 1 and sigma = 2 is added.",
+        ),
+    ),
+    "sum of parts in a list, too small": (
+        "total-epsilon",
+        4.0,
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=3.0),
+            privacy_parameters_details="The budget of \\(\\epsilon = 3\\) is split as follows:\n"
+            "  - Counts: \\(\\epsilon = 2.5\\)\n  - Sums: \\(\\epsilon = 1.5\\)",
+        ),
+    ),
+    "sum of parts in a list, too large": (
+        "total-rho",
+        1.5,
+        registry_record(
+            variant_name=ZCDP,
+            privacy_parameters=numbers(rho=2.0),
+            privacy_parameters_details="The global budget is rho = 2.0, which was split between "
+            "two:\n"
+            "  - Persons: rho = 1.2\n  - Homes: rho = 0.3",
+        ),
+    ),
+    "sum of parts in a sentence": (
+        "total-epsilon",
+        9.0,
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=10.0),
+            privacy_parameters_details="The privacy budget is set as follows: • ε = 4 for A • ε = "
+            "2 for B "
+            "• ε = 3 for C.",
+        ),
+    ),
+    "sum of parts with a factor": (
+        "total-epsilon",
+        10.0,
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=5.0),
+            privacy_parameters_details="The budget was allocated as follows: ε = 4 for fitting; ε "
+            "= 1 for "
+            "evaluation; and a factor 2 is applied. The overall budget is ε = 5.",
+        ),
+    ),
+    "sum as written": (
+        "equation",
+        0.44,
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=0.4),
+            composition="By sequential composition the total is 0.11 * 2 + 0.22 = 0.40",
+        ),
+    ),
+    "product as written": (
+        "equation",
+        1.76,
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=1.67),
+            composition="A user spends at most 4 × 0.44 = 1.67.",
+        ),
+    ),
+    "sum behind the total": (
+        "equation",
+        5.0,
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=4.0),
+            composition="Sequential composition: the total budget is \\(\\epsilon\\) = 4.0 (2.5 + "
+            "2.5).",
+        ),
+    ),
+    "days": (
+        "total-epsilon",
+        60.0,
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=50.0),
+            composition="ε = 2 per day for 30 days; the total is ε = 50.",
+        ),
+    ),
+    "queries": (
+        "total-epsilon",
+        1.0,
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=0.5),
+            composition="There are ten queries, with an epsilon of 0.1 each.",
+        ),
+    ),
+    "Laplace noise": (
+        "laplace",
+        0.5,
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=0.1),
+            mechanisms="Laplace noise with sensitivity 1 and scale 2.",
+        ),
+    ),
+    "Laplace noise by its deviation": (
+        "laplace",
+        1.4142135,
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=1.0),
+            mechanisms="The Laplace mechanism with sensitivity = 1 and standard deviation of 1.",
+        ),
+    ),
+    "geometric noise": (
+        "laplace",
+        2.0,
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=1.0),
+            mechanisms="Two-sided geometric mechanism, sensitivity = 4, scale = 2.",
+        ),
+    ),
+    "one noise, two epsilons": (
+        "one-noise",
+        0.1,
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=0.1),
+            privacy_parameters_details="Laplace noise yields ε = 0.1 (sensitivity = 1, noise "
+            "scale = 10).",
+            mechanisms="Laplace noise is added (ε = 0.4; sensitivity = 1, noise scale = 10).",
+        ),
+    ),
+    "Gaussian noise": (
+        "gaussian",
+        4.88655,
+        registry_record(
+            variant_name=APPROXIMATE,
+            privacy_parameters=numbers(epsilon=1.0, delta=1e-6),
+            mechanisms="Gaussian mechanism, sensitivity 1, sigma = 1.",
+        ),
+    ),
+    "Gaussian noise by its variance": (
+        "gaussian",
+        None,
+        registry_record(
+            variant_name=APPROXIMATE,
+            privacy_parameters=numbers(epsilon=0.5, delta=1e-6),
+            mechanisms="Gaussian noise with L2 sensitivity of 1 and variance of 4.",
+        ),
+    ),
+    "randomised response": (
+        "response",
+        1.0986,
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=0.5),
+            model_name="Local",
+            mechanisms="Randomized response with a flip probability of 0.25.",
+        ),
+    ),
+    "negative epsilon": (
+        "range-epsilon",
+        None,
+        registry_record(variant_name=PURE, privacy_parameters=numbers(epsilon=-1.0)),
+    ),
+    "epsilon 0": (
+        "range-epsilon",
+        None,
+        registry_record(variant_name=PURE, privacy_parameters=numbers(epsilon=0)),
+    ),
+    "infinite epsilon": (
+        "range-epsilon",
+        None,
+        registry_record(variant_name=PURE, privacy_parameters={"epsilon": "infinity"}),
+    ),
+    "delta above 1": (
+        "range-delta",
+        None,
+        registry_record(variant_name=APPROXIMATE, privacy_parameters=numbers(epsilon=1.0, delta=2)),
+    ),
+    "another epsilon in the text": (
+        "text-epsilon",
+        4.0,
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=2.0),
+            privacy_parameters_details="The deployment uses ε = 4.",
+        ),
+    ),
+    "another total in the text": (
+        "text-epsilon",
+        3.0,
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=2.0),
+            composition="The total privacy loss is ε = 3.",
+        ),
+    ),
+    "another delta in the text": (
+        "text-delta",
+        1e-5,
+        registry_record(
+            variant_name=APPROXIMATE,
+            privacy_parameters=numbers(epsilon=2.0, delta=1e-6),
+            privacy_parameters_details="It is (2.0, 10−5)-DP.",
+        ),
+    ),
+    "replaced at a symmetric distance of 1": (
+        "relation",
+        2.0,
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=2.0),
+            privacy_unit=_USER,
+            privacy_unit_details="Neighbours differ by the replacement of one record. The "
+            "distance is the "
+            "symmetric distance, and the maximum distance between any two is one.",
+        ),
+    ),
+    "added at a change-one distance": (
+        "relation",
+        None,
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=2.0),
+            privacy_unit_details="Adding or removing one user's records, by the change-one "
+            "distance.",
+        ),
+    ),
+    "amplification by a product": (
+        "amplification",
+        4.7204,
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=0.843),
+            composition="Before sampling it is ε = 6.8. The amplification factor is 0.124.",
+        ),
+    ),
+    "statement: parts": (
+        "total-epsilon",
+        3.0,
+        "variant: pure\nepsilon: 2\nparts:\n  - epsilon: 1\n  - epsilon: 2\n",
+    ),
+    "statement: releases": (
+        "total-epsilon",
+        36.5,
+        "variant: pure\nepsilon_per_day: 0.1\ndays: 365\nepsilon_total: 10\nmechanism: Laplace\n",
+    ),
+    "statement: mu": (
+        "mu",
+        4.88655,
+        "variant: GDP\nmu: 1\nepsilon: 2\ndelta: 1e-6\nmechanism: Gaussian\n",
+    ),
+    "statement: Renyi": (
+        "renyi",
+        1.918,
+        "variant: Renyi\norder: 10\nrenyi_epsilon: 1\nepsilon: 1.2\ndelta: 1e-5\n",
+    ),
+    "statement: randomised response among many": (
+        "response",
+        4.3944,
+        "variant: pure\nmodel: local\nmechanism: randomised response\ntruth_probability: 0.9\n"
+        "categories: 10\nepsilon: 2\n",
+    ),
+    "statement: zero noise": (
+        "noise-range",
+        None,
+        "variant: pure\nmechanism: Laplace\nsensitivity: 1\nscale: 0\nepsilon: 2\n",
+    ),
+}
+
+# Records whose numbers agree: nothing may be said against them.
+SOUND: dict[str, str] = {
+    "pure": registry_record(
+        variant_name=PURE,
+        privacy_parameters=numbers(epsilon=1.0),
+        privacy_parameters_details="With ε = 1.",
+        mechanisms="Laplace",
+    ),
+    "approximate by Gaussian noise": registry_record(
+        variant_name=APPROXIMATE,
+        privacy_parameters=numbers(epsilon=4.9, delta="1e-6"),
+        mechanisms="Gaussian mechanism, sensitivity 1, sigma = 1.",
+    ),
+    "looser than Gaussian noise": registry_record(
+        variant_name=APPROXIMATE,
+        privacy_parameters=numbers(epsilon=10, delta=1e-6),
+        mechanisms="Gaussian mechanism, sensitivity 1, sigma = 1.",
+    ),
+    "looser than Laplace noise": registry_record(
+        variant_name=PURE,
+        privacy_parameters=numbers(epsilon=1.0),
+        mechanisms="Laplace noise with sensitivity 1 and scale 2.",
+    ),
+    "rho by the usual formula": registry_record(
+        variant_name=ZCDP,
+        privacy_parameters=numbers(rho=4.96, epsilon=26.34, delta=1e-10),
+        mechanisms="Discrete Gaussian",
+    ),
+    "rho by Gaussian noise": registry_record(
+        variant_name=ZCDP,
+        privacy_parameters=numbers(rho=0.5, epsilon=4.9, delta=1e-6),
+        mechanisms="Gaussian noise",
+    ),
+    "rho in the text": registry_record(
+        variant_name=ZCDP,
+        privacy_parameters=numbers(rho=2.63),
+        privacy_parameters_details="The global budget was \\\\(\\rho\\\\)  = 2.63, split between:\n"
+        "  - A: \\\\(\\rho\\\\) = 2.56 was used (corresponding to \\\\(\\epsilon\\\\)=17.16 and "
+        "\\\\(\\delta = 10^{-10}\\\\).\n  - B: \\\\(\\rho\\\\)  = 0.07.",
+    ),
+    "epsilon and rho of Laplace noise": registry_record(
+        variant_name=PURE,
+        privacy_parameters=numbers(epsilon=0.5, rho=0.125),
+        mechanisms="Laplace",
+    ),
+    "a sum with rounding": registry_record(
+        variant_name=PURE,
+        privacy_parameters=numbers(epsilon=1.0),
+        privacy_parameters_details="The budget of ε = 1.0 is split as follows:\n  - A: ε = 0.33\n"
+        "  - B: ε = 0.33\n  - C: ε = 0.34",
+    ),
+    "days": registry_record(
+        variant_name=PURE,
+        privacy_parameters=numbers(epsilon=60.0),
+        composition="ε = 2 per day for 30 days; the total is ε = 60.",
+    ),
+    "advanced composition": "variant: approximate\nepsilon_per_day: 0.1\ndelta_per_day: 0\n"
+    "days: 365\nepsilon_total: 12\ndelta: 1e-6\ncomposition: advanced\n",
+    "parts of which the largest counts": registry_record(
+        variant_name=PURE,
+        privacy_parameters=numbers(epsilon=2.0),
+        composition="Parallel composition: the data are partitioned.",
+        privacy_parameters_details="ε = 2 for the north; ε = 2 for the south.",
+    ),
+    "other numbers for other groups": registry_record(
+        variant_name=PURE,
+        privacy_parameters=numbers(epsilon=2.0),
+        mechanisms="It consists of steps: noise (ε=1.1) for lower risk; (ε=0.2) for "
+        "medium risk; "
+        "(ε=0.1) for higher risk.",
+        privacy_parameters_details="It is ε = 2 in all.",
+    ),
+    "a number that others published": registry_record(
+        variant_name=PURE,
+        privacy_parameters=numbers(epsilon=4.72),
+        privacy_parameters_details="The final ε in the paper is ε = 0.843, by an incorrect "
+        "formula.",
+        composition="Pre-amplification ε = 6.8; the amplification factor of 0.124 yields ε = 4.72.",
+    ),
+    "Gaussian noise that was not chosen": registry_record(
+        variant_name=PURE,
+        privacy_parameters=numbers(epsilon=1.0),
+        mechanisms="The Laplace mechanism was chosen over the Gaussian mechanism.",
+    ),
+    "bounded": registry_record(
+        variant_name=PURE,
+        privacy_parameters=numbers(epsilon=1.0),
+        privacy_unit_details="A “bounded neighbors” definition: datasets that differ by the "
+        "modification of "
+        "one record, by the change-one distance, and the maximum distance between any two is one.",
+    ),
+    "randomised response": registry_record(
+        variant_name=PURE,
+        privacy_parameters=numbers(epsilon=1.1),
+        mechanisms="Randomized response with a flip probability of 0.25.",
+    ),
+    "amplified": registry_record(
+        variant_name=PURE,
+        privacy_parameters=numbers(epsilon=4.72),
+        composition="Before sampling it is ε = 6.8. The amplification factor is 0.124.",
+    ),
+    "mu": "variant: GDP\nmu: 1\nepsilon: 4.9\ndelta: 1e-6\nmechanism: Gaussian\n",
+    "Renyi": "variant: Renyi\norder: 10\nrenyi_epsilon: 1\nepsilon: 2\ndelta: 1e-5\n",
+    "ln 3": "variant: pure\nmodel: local\nmechanism: randomised response\ntruth_probability: 0.75\n"
+    "epsilon: ln 3\n",
+    "parts": "variant: pure\nepsilon: 3\nparts:\n  - epsilon: 1\n  - epsilon: 2\n",
+    "parts with room": "variant: pure\nepsilon: 4\nparts:\n  - epsilon: 1\n  - epsilon: 2\n",
+}
+
+# Records of which nothing can be said: the code of the reason.
+OPEN: dict[str, tuple[str, str]] = {
+    "nothing stated": ("no-parameters", registry_record(variant_name=PURE, mechanisms="Laplace")),
+    "no delta": (
+        "variant",
+        registry_record(variant_name=APPROXIMATE, privacy_parameters=numbers(epsilon=1.0)),
+    ),
+    "a formula": (
+        "formula",
+        registry_record(
+            variant_name=APPROXIMATE,
+            privacy_parameters=numbers(epsilon=0.01, delta="n^{(-\\epsilon \\ln(n))}"),
+        ),
+    ),
+    "a range": ("range", "variant: pure\nepsilon: 2-4\n"),
+    "no rho": (
+        "variant",
+        registry_record(variant_name=ZCDP, privacy_parameters=numbers(epsilon=1.0)),
+    ),
+    "a release a day of all of a user's data": (
+        "period",
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=1.0),
+            privacy_unit=_USER,
+            release_type="Many releases",
+            release_type_details="Daily",
+        ),
+    ),
+    "no sensitivity": (
+        "noise-incomplete",
+        "variant: pure\nmechanism: Laplace\nscale: 2\nepsilon: 1\n",
+    ),
+    "two relations": (
+        "relation",
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=1.0),
+            privacy_unit_details="Adding or removing a record, or the replacement of one.",
+        ),
+    ),
+}
