@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from dpaudit.replaying.api import replay
     from dpaudit.report.schema import Result
     from dpaudit.search.sensitivity import sensitivity
+    from dpaudit.spending.budget import Budget
     from dpaudit.verification.document import Verdict
     from dpaudit.verification.drawn import Reader
     from dpaudit.verification.judge import verify_file as verify
@@ -84,6 +85,7 @@ _HOME = {
     "AssumptionOutcome": "extension.case",
     "Attack": "extension.attack",
     "BatchedGaussian": "accounting.events",
+    "Budget": "spending.budget",
     "Claim": "extension.claim",
     "Dataset": "datasets.dataset",
     "DiscreteGaussianRelease": "accounting.discrete_events",
@@ -159,6 +161,7 @@ __all__ = [
     "AssumptionOutcome",
     "Attack",
     "BatchedGaussian",
+    "Budget",
     "Claim",
     "Dataset",
     "DiscreteGaussianRelease",

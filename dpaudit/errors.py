@@ -7,6 +7,7 @@
     ├── MechanismError       a mechanism that broke its contract
     ├── ConvergenceError     a solver that stopped short of its tolerance
     ├── UnsupportedEvent     an event that no theorem covers
+    ├── BudgetExceeded       a release that does not fit into what is left of a budget
     └── UnsupportedSystem    a system without processes and files as POSIX has them
 
 Each message is a single line that names the argument, its value and what was expected, so that the
@@ -115,6 +116,10 @@ class ConvergenceError(DpauditError):
 
 class UnsupportedEvent(DpauditError):
     """No theorem covers this event, so no guarantee is given."""
+
+
+class BudgetExceeded(DpauditError):
+    """A release does not fit into what is left of a budget, so nothing was charged."""
 
 
 class UnsupportedSystem(DpauditError):

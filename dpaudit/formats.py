@@ -34,6 +34,7 @@ SCHEMAS: Mapping[str, int] = MappingProxyType(
         "report": 1,
         "scan": 1,
         "selftest": 1,
+        "spend": 1,
         "views": 1,
     }
 )

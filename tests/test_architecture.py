@@ -55,6 +55,7 @@ FLOORS = (
     ("auditing", "reproduction"),
     ("verification",),
     ("accounts", "adapters"),
+    ("spending",),
     ("replaying",),
     ("scan",),
     ("selftest", "testing", "plugin", "deployments"),
@@ -496,6 +497,7 @@ RAISED = (
     errors.DataError("a9a: line 3 is damaged"),
     errors.MechanismError("the transcript has a NaN"),
     errors.UnsupportedEvent("no theorem for this event"),
+    errors.BudgetExceeded("budget.jsonl: gaussian does not fit"),
     errors.ConvergenceError("x-update: trial 3 has not converged"),
     errors.UnsupportedSystem("a process: got a system called 'nt'"),
 )

@@ -3,6 +3,7 @@
 import importlib
 import pkgutil
 import sys
+import tempfile
 from types import ModuleType
 
 import numpy as np
@@ -27,6 +28,12 @@ def everything():
     """Import every submodule first: none may take the place of a public name."""
     for name in modules():
         importlib.import_module(name)
+
+
+def half_of_a_budget():
+    with tempfile.TemporaryDirectory() as folder:
+        budget = dpaudit.Budget.create(f"{folder}/budget.jsonl", epsilon=1.0)
+        return budget.charge("laplace", noise_scale=2).spent
 
 
 class Shifted:
@@ -164,6 +171,7 @@ USES = {
     "BatchedGaussian": lambda: (
         dpaudit.BatchedGaussian(records=4, batch_size=1, noise_multiplier=1.0).ratio == 0.25
     ),
+    "Budget": lambda: half_of_a_budget() == 0.5,
     "Claim": lambda: claim().prepare(dpaudit.Settings(), {}).default_trials == 200,
     "Dataset": lambda: dpaudit.Dataset([[1.0]], [1.0]).nodes == 1,
     "Distinguisher": lambda: distinguisher().load() == importlib.import_module("os").name,

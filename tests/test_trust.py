@@ -255,6 +255,9 @@ COMMANDS = {
     "new": ["new", "claim", "smith2031-lemma1", "--into", "package"],
     "account": ["account", "rel.toml", "--json"],
     "calibrate": ["calibrate", "rel.toml"],
+    "spend new": ["spend", "new", "budget.jsonl", "--epsilon", "30"],
+    "spend add": ["spend", "add", "budget.jsonl", "laplace", "noise_scale=2"],
+    "spend show": ["spend", "show", "budget.jsonl", "--out", "spent"],
     "verify": ["verify", "c.json"],
     "verify names": ["verify", "names.json"],
     "verify counts": ["verify", "counts.json"],
@@ -490,9 +493,17 @@ def test_a_stream_is_data(ran):
     assert ran["watch"].foreign_code == set()
 
 
-@row("a file of releases (`account`, `calibrate`)")
+@row("a file of releases (`account`, `calibrate`, `spend`)")
 def test_a_file_of_releases_is_data(ran):
     for name in ("account", "calibrate"):
+        assert ran[name].status == 0
+        assert nothing_started(ran[name]) == set()
+        assert ran[name].foreign_code == set()
+
+
+@row("a budget (`spend`; `budget.jsonl`)")
+def test_a_budget_is_data(ran):
+    for name in ("spend add", "spend show"):
         assert ran[name].status == 0
         assert nothing_started(ran[name]) == set()
         assert ran[name].foreign_code == set()
@@ -551,6 +562,17 @@ def test_a_new_package_is_written_and_nothing_else(ran):
     assert {one.split("/")[0] for one in ran["new"].wrote} == {"package"}
     assert ran["new"].foreign_code == set()
     assert nothing_started(ran["new"]) == set()
+
+
+@row("`spend new`, `spend add`, `spend mend`", "`spend check`, `spend show`, `spend verify`")
+def test_a_budget_is_opened_and_nothing_else(ran):
+    for name in ("spend new", "spend add", "spend show"):
+        assert ran[name].status == 0
+        opened = {one for one in ran[name].opened - {"."} if not one.startswith("spent")}
+        assert {re.sub(r"^\.budget\.jsonl\.\w+\.part$", "budget.jsonl", one) for one in opened} == {
+            "budget.jsonl"
+        }
+    assert {one.split("/")[0] for one in ran["spend show"].wrote} == {"spent"}
 
 
 @row("`verify`", "`verify`, of counts")

@@ -18,6 +18,7 @@ from dpaudit.report.ledger_schema import LedgerDocument
 from dpaudit.report.schema import Report, json_schema
 from dpaudit.scan.finding import ScanResult
 from dpaudit.scan.published import PublishedScan
+from dpaudit.spending.document import SpendDocument
 
 NAMES = re.compile(r"^(?:`dpaudit[\w.]*`[, ]*)+$", re.MULTILINE)  # a line of nothing else
 SCHEMAS: dict[str, type[Document]] = {
@@ -25,6 +26,7 @@ SCHEMAS: dict[str, type[Document]] = {
     "scan": ScanResult,
     "published-scan": PublishedScan,
     "ledger": LedgerDocument,
+    "spend": SpendDocument,
 }
 
 

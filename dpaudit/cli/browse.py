@@ -144,7 +144,7 @@ def show(
         terminal.console().print(part)
 
 
-_SCHEMAS = ("report", "certificate", "scan", "published-scan", "ledger")
+_SCHEMAS = ("report", "certificate", "scan", "published-scan", "ledger", "spend")
 
 
 def schema(
@@ -172,6 +172,10 @@ def schema(
         from dpaudit.report.ledger_schema import LedgerDocument
 
         model = LedgerDocument
+    elif kind == "spend":
+        from dpaudit.spending.document import SpendDocument
+
+        model = SpendDocument
     elif kind != "report":
         from dpaudit.scan.finding import ScanResult
         from dpaudit.scan.published import PublishedScan

@@ -30,6 +30,7 @@ from dpaudit.cli.reproduce import reproduce
 from dpaudit.cli.scan import scan
 from dpaudit.cli.selftest import selftest
 from dpaudit.cli.sensitivity import sensitivity
+from dpaudit.cli.spend import spend
 from dpaudit.cli.store import merge, resume, show_help, store
 from dpaudit.cli.table import table
 from dpaudit.cli.verify import verify
@@ -79,6 +80,7 @@ for _panel, _commands in _PANELS.items():
     for _name, _command in _commands.items():
         app.command(_name, rich_help_panel=_panel)(ending.carried(_command))
 app.add_typer(new, name="new", rich_help_panel="Papers")
+app.add_typer(spend, name="spend", rich_help_panel="Accounting")
 app.add_typer(store, name="store", rich_help_panel="Stored runs")
 
 

@@ -1,0 +1,335 @@
+"""``dpaudit spend``: a file that keeps what releases of one dataset spend over time."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import dpaudit.cli.completion as completion
+import dpaudit.cli.ending as ending
+import dpaudit.cli.streams as streams
+from dpaudit.cli.options import Json, folder_option, number_option, pairs
+from dpaudit.cli.store import show_help
+
+if TYPE_CHECKING:
+    from dpaudit.spending.budget import Budget
+    from dpaudit.spending.judging import Charge
+
+spend = typer.Typer(
+    help="Keep what releases of one dataset spend over time in a file.", invoke_without_command=True
+)
+
+
+@spend.callback()
+def _alone(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        show_help(context)
+
+
+File = Annotated[str, typer.Argument(help="The file of a budget, such as budget.jsonl.")]
+Release = Annotated[
+    str,
+    typer.Argument(
+        help="A release by name, see list; or a TOML file of releases.",
+        autocompletion=completion.releases,
+    ),
+]
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="KEY=VALUE...", help="Parameters of the release: sigma=4 sensitivity=1."
+    ),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="A parameter, as of account."),
+]
+Group = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--group", help="Whose data are in it: one of the disjoint groups; may be given again."
+    ),
+]
+Samples = Annotated[
+    str | None,
+    typer.Option("--samples", help="independent: each release draws a secret sample of its own."),
+]
+AtDelta = Annotated[
+    float | None,
+    number_option("--at-delta", "Charge what the accountants prove of it at this delta."),
+]
+By = Annotated[str | None, typer.Option("--by", help="Who releases.")]
+About = Annotated[str | None, typer.Option("--about", help="What is released, in words.")]
+Wait = Annotated[float, number_option("--wait", "Seconds to wait for other writers (60).")]
+
+
+def new(
+    file: File,
+    epsilon: Annotated[float | None, number_option("--epsilon", "The budget.")] = None,
+    delta: Annotated[
+        float, number_option("--delta", "At which epsilon is limited (0, pure DP).")
+    ] = 0.0,
+    rho: Annotated[
+        float | None, number_option("--rho", "A budget of zero-concentrated DP instead.")
+    ] = None,
+    mu: Annotated[float | None, number_option("--mu", "A budget of Gaussian DP instead.")] = None,
+    curve: Annotated[
+        str | None,
+        typer.Option("--curve", metavar="FILE.csv", help="Several limits: epsilon,delta a line."),
+    ] = None,
+    filter_: Annotated[
+        str,
+        typer.Option(
+            "--filter",
+            help="How spending adds up: any, basic, gaussian, zcdp or renyi; or planned, if no "
+            "parameter of a release depends on an earlier output.",
+        ),
+    ] = "any",
+    own_delta: Annotated[
+        float | None,
+        number_option("--own-delta", "Part of delta for releases with a delta of their own."),
+    ] = None,
+    order: Annotated[
+        list[float] | None,
+        typer.Option("--order", help="Of Renyi divergences; may be given again."),
+    ] = None,
+    unit: Annotated[str, typer.Option("--unit", help="Whose privacy.")] = "a person",
+    relation: Annotated[
+        str, typer.Option("--relation", help="Of neighbours: add-remove, replace, ...")
+    ] = "add-remove",
+    period: Annotated[
+        str | None, typer.Option("--period", help="Which data it is about, in words.")
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option("--groups", help="What groups are, in words: a record is in one, always."),
+    ] = None,
+    by: By = None,
+) -> None:
+    """Make the file of a budget; what is fixed here cannot be changed later.
+
+    Such as: dpaudit spend new budget.jsonl --epsilon 3 --delta 1e-6
+    """
+    from dpaudit.spending.budget import Budget
+
+    Budget.create(
+        file,
+        epsilon=epsilon,
+        delta=delta,
+        rho=rho,
+        mu=mu,
+        curve=[] if curve is None else _read_curve(Path(curve)),
+        filter=filter_,
+        own_delta=own_delta,
+        orders=order,
+        unit=unit,
+        relation=relation,
+        period=period,
+        partition=groups,
+        by=by,
+    )
+    streams.write(f"Made: {file}")
+
+
+def _read_curve(path: Path) -> list[tuple[float, float]]:
+    """Return the epsilons and deltas of a file, with or without a line of names."""
+    from dpaudit.errors import DataError
+
+    try:
+        rows = [row for row in csv.reader(path.read_text("utf-8").splitlines()) if row]
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror})") from None
+    points = []
+    for place, row in enumerate(rows, start=1):
+        if place == 1 and [one.strip() for one in row] == ["epsilon", "delta"]:
+            continue
+        try:
+            epsilon, delta = map(float, row)
+        except ValueError:
+            raise DataError(f"{path}: line {place}: expected epsilon,delta") from None
+        points.append((epsilon, delta))
+    return points
+
+
+def add(
+    file: File,
+    release: Release,
+    words: Words = None,
+    set_: Set = None,
+    group: Group = None,
+    samples: Samples = None,
+    at_delta: AtDelta = None,
+    by: By = None,
+    about: About = None,
+    released: Annotated[
+        bool,
+        typer.Option("--released", help="It is out already: charge it even if it does not fit."),
+    ] = False,
+    wait: Wait = 60.0,
+    as_json: Json = False,
+) -> int:
+    """Charge a release, before it is made.
+
+    Such as: dpaudit spend add budget.jsonl gaussian sigma=4 sensitivity=1 --about counts
+
+    Exit status: 0 if it is charged, and on the disk; 1 if it does not fit, and nothing was
+    charged.
+    """
+    from dpaudit.errors import BudgetExceeded
+
+    try:
+        found = _opened(file, wait).charge(
+            release,
+            samples=samples,
+            groups=group or (),
+            at_delta=at_delta,
+            by=by,
+            about=about,
+            released=released,
+            **_parameters(words, set_),
+        )
+    except BudgetExceeded as error:
+        ending.complain(error)
+        return ending.REFUTED
+    _show_charge(found, "Charged", as_json=as_json)
+    return ending.FINE
+
+
+def check(
+    file: File,
+    release: Release,
+    words: Words = None,
+    set_: Set = None,
+    group: Group = None,
+    samples: Samples = None,
+    at_delta: AtDelta = None,
+    wait: Wait = 60.0,
+    as_json: Json = False,
+) -> int:
+    """Say whether a release would fit, and how many times; nothing is charged.
+
+    Exit status: 0 if it fits, 1 if it does not.
+    """
+    found = _opened(file, wait).check(
+        release,
+        samples=samples,
+        groups=group or (),
+        at_delta=at_delta,
+        **_parameters(words, set_),
+    )
+    _show_charge(found, "Would be charged", as_json=as_json)
+    return ending.FINE if found.fits else ending.REFUTED
+
+
+def show(
+    file: File,
+    out: Annotated[
+        str | None, folder_option("Write JSON, Markdown and a picture into this directory.")
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+    as_json: Json = False,
+    wait: Wait = 60.0,
+) -> None:
+    """Show what is spent, by every method, what is left, and every release."""
+    from dpaudit.spending.shown import as_json_text, as_markdown, write_shown
+
+    found = _opened(file, wait).overview()
+    written = None if out is None else write_shown(found, Path(out))
+    if as_json:
+        streams.write_json(as_json_text(found))
+        return
+    if markdown:
+        streams.write(as_markdown(found).rstrip())
+        return
+    from dpaudit.cli.console import console
+    from dpaudit.cli.spend_page import page
+
+    for shown in page(found):
+        console().print(shown)
+    if written is not None:
+        streams.write(str(written))
+
+
+def verify(
+    file: File,
+    head: Annotated[
+        str | None,
+        typer.Option("--head", help="A digest that show printed once: its line is still there."),
+    ] = None,
+    wait: Wait = 60.0,
+) -> int:
+    """Check that no line was changed, lost, or charged too little.
+
+    Exit status: 0 if the file is whole, 1 if it is not.
+    """
+    from dpaudit.errors import DataError
+
+    try:
+        chain = _opened(file, wait).verify(head)
+    except DataError as error:
+        if not Path(file).is_file():
+            raise
+        ending.complain(error)
+        return ending.REFUTED
+    torn = "; the last line is torn" if chain.torn.pieces else ""
+    streams.write(f"Whole: {len(chain.entries)} releases{torn}. Last line: {chain.head}")
+    return ending.FINE
+
+
+def mend(
+    file: File,
+    release: Annotated[
+        str | None, typer.Argument(help="What the torn line was: a release, as for add.")
+    ] = None,
+    words: Words = None,
+    nothing: Annotated[
+        bool, typer.Option("--nothing", help="Its writer released nothing: charge nothing.")
+    ] = False,
+    group: Group = None,
+    samples: Samples = None,
+    by: By = None,
+    about: About = None,
+    wait: Wait = 60.0,
+) -> None:
+    """Say what a torn line was that nobody can read; a line that follows says so for ever."""
+    from dpaudit.errors import InvalidArgument, Shown
+
+    if nothing == (release is not None):
+        raise InvalidArgument("RELEASE", Shown(release or "none"), "a release, or --nothing")
+    found = _opened(file, wait).mend(
+        release,
+        samples=samples,
+        groups=group or (),
+        by=by,
+        about=about,
+        **_parameters(words, None),
+    )
+    _show_charge(found, "Charged", as_json=False)
+
+
+def _opened(file: str, wait: float) -> Budget:
+    from dpaudit.spending.budget import Budget
+
+    return Budget(file, wait=wait)
+
+
+def _parameters(words: Sequence[str] | None, set_: Sequence[str] | None) -> dict[str, Any]:
+    return pairs("KEY=VALUE", [*(words or ()), *(set_ or ())])
+
+
+def _show_charge(found: Charge, what: str, *, as_json: bool) -> None:
+    from dpaudit.spending.shown import charge_lines, charge_text
+
+    if as_json:
+        streams.write_json(charge_text(found))
+        return
+    for line in charge_lines(found, what):
+        streams.write(line)
+
+
+for _command in (new, add, check, show, verify, mend):
+    spend.command(_command.__name__)(ending.carried(_command))

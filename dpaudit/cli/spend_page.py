@@ -1,0 +1,92 @@
+"""The page of ``dpaudit spend show`` on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import ROUND_CEILING
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from dpaudit.cli.console import cell
+from dpaudit.report.formatting import number
+from dpaudit.spending.shown import (
+    DIGITS,
+    draw_bar,
+    meaning_of,
+    name_limit,
+    name_method,
+    name_release,
+    spent_sentence,
+)
+
+if TYPE_CHECKING:
+    from dpaudit.spending.document import LimitDocument, SpendDocument
+
+_SHOWN = 20  # last releases
+
+
+def page(found: SpendDocument) -> Iterator[Text | Table]:
+    """Yield everything that is shown of a budget."""
+    limits = " and ".join(name_limit(one.limit) for one in found.limits)
+    yield Text(f"{found.file}: {limits}", style="bold")
+    yield Text(f"For {found.unit}; neighbours: {found.relation}. Filter: {found.filter}.")
+    for title, words in (("Data", found.period), ("Groups", found.partition)):
+        if words:
+            yield Text(f"{title}: {words}")
+    for one in found.limits:
+        yield Text(f"{draw_bar(one.spent, one.limit.size)}  {spent_sentence(one)}", style="bold")
+        if len(one.methods) > 1:
+            yield _methods(one)
+    if len(found.groups) > 1:
+        yield _groups(found)
+    if found.releases:
+        yield _releases(found)
+    for sentence in meaning_of(found):
+        yield Text(sentence)
+    yield Text(f"Last line: {found.head[:16]} (dpaudit spend verify --head)", style="dim")
+
+
+def _methods(one: LimitDocument) -> Table:
+    """Return what each method makes of all of it, of which the least counts."""
+    table = Table(title="spent, by every filter that is kept", title_justify="left")
+    for column in ("filter", "share of delta", "epsilon"):
+        table.add_column(column)
+    for made in one.methods:
+        style = "bold" if made.epsilon == one.spent else ""
+        share = number(made.method.delta)
+        shown = number(made.epsilon, DIGITS, ROUND_CEILING)
+        table.add_row(Text(name_method(made.method), style=style), share, Text(shown, style=style))
+    return table
+
+
+def _groups(found: SpendDocument) -> Table:
+    table = Table(title="spent, by group", title_justify="left")
+    table.add_column("group")
+    for one in found.limits:
+        table.add_column(name_limit(one.limit))
+    for group in found.groups:
+        shown = (number(one, DIGITS, ROUND_CEILING) for one in group.spent)
+        table.add_row(cell(group.name or "everybody else"), *shown)
+    return table
+
+
+def _releases(found: SpendDocument) -> Table:
+    """Return the last releases, and how much was spent after each."""
+    spent = {one.number: one.spent for one in found.history}
+    nearest = max(found.limits, key=lambda one: one.spent / one.limit.size if one.limit.size else 0)
+    left_out = len(found.releases) - _SHOWN
+    title = "releases" if left_out <= 0 else f"releases ({left_out} earlier ones: --json)"
+    table = Table(title=title, title_justify="left")
+    for column in ("", "when, by whom", "release", "spent after it"):
+        table.add_column(column)
+    for place, entry in enumerate(found.releases, start=1):
+        if place <= left_out:
+            continue
+        who = "\n".join(part for part in (entry.charged_at, entry.by) if part)
+        groups = f"[{', '.join(entry.groups)}]" if entry.groups else None
+        what = "\n".join(p for p in (entry.about, name_release(entry), groups) if p)
+        bar = draw_bar(spent[place], nearest.limit.size)[::2] if place in spent else ""
+        table.add_row(str(place), cell(who), cell(what), bar)
+    return table

@@ -1,0 +1,442 @@
+"""A budget: made once, charged before each release, by any number of people and machines."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from secrets import token_hex
+from types import TracebackType
+from typing import Any
+
+import dpaudit._validate as check
+from dpaudit.accounting.events import Event
+from dpaudit.accounting.proved import proved_guarantee
+from dpaudit.accounts.account import Target
+from dpaudit.errors import BudgetExceeded, DataError, InvalidArgument, Shown, UnsupportedEvent
+from dpaudit.neighbours import RELATIONS
+from dpaudit.spending.chain import Chain, Entry, Header, Stated, Torn, write_line
+from dpaudit.spending.charges import (
+    check_relation,
+    event_of,
+    price_of,
+    state_at,
+    tables_of,
+    target_of,
+)
+from dpaudit.spending.document import SpendDocument, document_of
+from dpaudit.spending.file import HeldFile, create_file, hold_file
+from dpaudit.spending.filters import fix_terms
+from dpaudit.spending.judging import Charge, judge, why_not
+from dpaudit.text import one_line
+
+_SHORT = {"add-remove": "add-remove-record", "replace": "replace-record"} | {
+    "zero-out": "zero-out-record"
+}
+WAIT = 60.0  # seconds for others who write
+
+
+class Budget:
+    """A file that keeps what releases of one dataset spend, and lets none pass that does not fit.
+
+    Every method reads the file, under a lock, and first checks its lines. `charge` comes before the
+    release: whoever is interrupted in between has spent, and has released nothing. As a context
+    manager it holds the lock for the whole block, so that nobody comes between.
+
+    Parameters
+    ----------
+    path
+        A file that `Budget.create` or ``dpaudit spend new`` made.
+    wait
+        Seconds to wait for others who hold its lock.
+
+    Raises
+    ------
+    InvalidArgument
+        The time to wait is below 0. All methods raise `DataError` if the file is not there, cannot
+        be read, or if a line was changed or is missing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = Path(folder.name) / "budget.jsonl"
+    >>> budget = Budget.create(path, epsilon=1.0, delta=1e-6, by="anna")
+    >>> charge = budget.charge("gaussian", sigma=20, sensitivity=1, about="weekly counts")
+    >>> charge.entry.number, charge.fits, charge.more.count
+    (1, True, 18)
+    >>> budget.check("laplace", sensitivity=1, noise_scale=0.5).fits
+    False
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, wait: float = WAIT) -> None:
+        self.path = Path(path)
+        self._wait = check.non_negative("wait", wait)
+        self._stack: contextlib.ExitStack | None = None
+        self._file: HeldFile | None = None
+        self._known: tuple[str, int, str] | None = None  # id, and number and digest of a line
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        rho: float | None = None,
+        mu: float | None = None,
+        curve: Sequence[tuple[float, float]] = (),
+        filter: str = "any",
+        own_delta: float | None = None,
+        orders: Sequence[float] | None = None,
+        unit: str = "a person",
+        relation: str = "add-remove",
+        period: str | None = None,
+        partition: str | None = None,
+        by: str | None = None,
+        wait: float = WAIT,
+    ) -> Budget:
+        """Make the file of a new budget, and fix all that has to be fixed before any release.
+
+        Parameters
+        ----------
+        path
+            Where nothing is yet.
+        epsilon, delta
+            The budget; without a delta it is one of pure DP.
+        rho, mu, curve
+            In place of an epsilon: a budget of zero-concentrated DP, of Gaussian DP, or several
+            epsilons with their deltas that hold together.
+        filter
+            How what is spent is added up (`dpaudit.spending.filters`): ``any`` of all ways;
+            ``basic``, ``gaussian``, ``zcdp`` or ``renyi``, which has all of delta; or ``planned``,
+            by the accountants, if no parameter of a release depends on an earlier output.
+        own_delta
+            Part of delta for releases with a delta of their own.
+        orders
+            Of Renyi divergences, in place of those that suit the budget.
+        unit, relation
+            Whose privacy, in words, and the relation between neighbours.
+        period, partition
+            In words: which data it is about, and what groups are, of which a record is in one.
+        by
+            Who makes it.
+        wait
+            As of the class.
+
+        Raises
+        ------
+        InvalidArgument
+            A number is out of its domain, or there is no limit, or several.
+        DataError
+            The file is there already, or cannot be written.
+        """
+        points = [*curve, *([] if epsilon is None else [(epsilon, delta)])]
+        if curve and epsilon is not None:
+            raise InvalidArgument("curve", Shown("a curve"), "one limit: an epsilon or a curve")
+        terms = fix_terms(
+            points,
+            rho=rho,
+            mu=mu,
+            delta=delta,
+            filter_name=filter,
+            own_delta=own_delta,
+            orders=orders,
+        )
+        header = Header(
+            id=token_hex(8),
+            terms=terms,
+            unit=_stated("unit", unit),
+            relation=check.choice("relation", _SHORT.get(relation, relation), _relations()),
+            period=period,
+            partition=partition,
+            charged_at=_now(),
+            by=by,
+        )
+        create_file(Path(path), write_line(header, ""))
+        return cls(path, wait=wait)
+
+    def __enter__(self) -> Budget:
+        if self._stack is not None:
+            raise DataError(f"{one_line(str(self.path))}: is held by this block already")
+        self._stack = contextlib.ExitStack()
+        held = hold_file(self.path, to_write=True, wait=self._wait)
+        try:
+            self._file = self._stack.enter_context(held)
+        except BaseException:
+            self._stack = None
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        stack, self._stack, self._file = self._stack, None, None
+        if stack is not None:
+            stack.close()
+
+    @contextlib.contextmanager
+    def _held(self, *, to_write: bool) -> Iterator[tuple[HeldFile, Chain]]:
+        if self._file is not None:
+            yield self._file, self._checked(self._file.read())
+            return
+        with hold_file(self.path, to_write=to_write, wait=self._wait) as file:
+            yield file, self._checked(file.read())
+
+    def _checked(self, chain: Chain) -> Chain:
+        """Return a chain that has the line that was last seen, or raise `DataError`."""
+        if self._known is not None:
+            own, place, digest = self._known
+            name = one_line(str(self.path))
+            if chain.header.id != own:
+                raise DataError(f"{name}: is another budget than it was: its id is not {own}")
+            if len(chain.digests) <= place or chain.digests[place] != digest:
+                raise DataError(
+                    f"{name}: lacks line {place + 1} as it was; bring back the file with all lines"
+                )
+        self._known = chain.header.id, len(chain.digests) - 1, chain.head
+        return chain
+
+    # What users ask
+
+    def charge(
+        self,
+        release: str | Event,
+        *,
+        samples: str | None = None,
+        groups: Sequence[str] = (),
+        at_delta: float | None = None,
+        by: str | None = None,
+        about: str | None = None,
+        released: bool = False,
+        **parameters: Any,
+    ) -> Charge:
+        """Charge a release that is about to be made; when this returns, it is on the disk.
+
+        Parameters
+        ----------
+        release, parameters
+            As of `dpaudit.account`: a name with parameters, a TOML file or an event.
+        samples
+            ``independent`` says that each release draws a secret sample of its own.
+        groups
+            Who is in it: the data of these groups alone. Nobody named is everybody.
+        at_delta
+            Charge what the accountants prove at this delta in place of the release itself.
+        by, about
+            Who releases, and what; free text that everybody reads.
+        released
+            Whether it is out already: then it is charged even if it does not fit.
+
+        Raises
+        ------
+        BudgetExceeded
+            It does not fit. Nothing was charged.
+        DataError
+            The file cannot be written, was changed, or ends in a line that is torn.
+        InvalidArgument, UnknownName, UnsupportedEvent
+            The release is none, is about other neighbours, or no theorem prices it.
+        """
+        target = target_of(release, samples, parameters)
+        stated = state_at(target, at_delta)
+        with self._held(to_write=True) as (file, chain):
+            chain = self._seal(file, chain)
+            entry = self._entry(chain, target, stated, groups)
+            entry = entry.model_copy(update={"by": by, "about": about, "released": released})
+            found = judge(chain, entry)
+            if not found.fits and not released:
+                raise BudgetExceeded(f"{one_line(str(self.path))}: {why_not(chain, entry)}")
+            return self._append(file, chain, entry, found)
+
+    def check(
+        self,
+        release: str | Event,
+        *,
+        samples: str | None = None,
+        groups: Sequence[str] = (),
+        at_delta: float | None = None,
+        **parameters: Any,
+    ) -> Charge:
+        """Return whether a release would fit, and how many more; nothing is charged.
+
+        Parameters and errors are those of `charge`.
+        """
+        target = target_of(release, samples, parameters)
+        stated = state_at(target, at_delta)
+        with self._held(to_write=False) as (_, chain):
+            return judge(chain, self._entry(chain, target, stated, groups))
+
+    def overview(self) -> SpendDocument:
+        """Return all there is to say: limits, what is spent and left, and every line."""
+        chain = self.read()
+        return document_of(chain, self.path)
+
+    def read(self) -> Chain:
+        """Return the lines of the file, checked against each other."""
+        with self._held(to_write=False) as (_, chain):
+            return chain
+
+    def verify(self, head: str | None = None) -> Chain:
+        """Check every line, that each is charged enough, and that a known line is still there.
+
+        Parameters
+        ----------
+        head
+            The digest of a line, as ``dpaudit spend show`` printed it once.
+
+        Raises
+        ------
+        DataError
+            A line was changed or is missing, or is charged less than what is released.
+        """
+        chain = self.read()
+        name = one_line(str(self.path))
+        for place, entry in enumerate(chain.entries, start=2):
+            _check_stated(entry, f"{name}: line {place}")
+        if head is not None and not any(one.startswith(head.lower()) for one in chain.digests):
+            raise DataError(
+                f"{name}: has no line with the digest {one_line(head)}: it is another file, or "
+                "lines of it are lost from its end"
+            )
+        return chain
+
+    def mend(
+        self,
+        release: str | Event | None,
+        *,
+        samples: str | None = None,
+        groups: Sequence[str] = (),
+        by: str | None = None,
+        about: str | None = None,
+        **parameters: Any,
+    ) -> Charge:
+        """Say what a torn line was, of which that cannot be read; None says that it was nothing.
+
+        Its writer was kept from finishing it and reported no success. If it released nothing, as it
+        should, nothing was spent.
+
+        Raises
+        ------
+        DataError
+            No line is torn, or all that torn lines charge can be read.
+        """
+        target = None if release is None else target_of(release, samples, parameters)
+        with self._held(to_write=True) as (file, chain):
+            if not chain.torn.pieces or chain.torn.is_read:
+                raise DataError(f"{one_line(str(self.path))}: needs no mending")
+            torn, chain = chain.torn, _without_torn(chain)
+            entry = (
+                Entry(number=_next(chain), release=(), charged_at=_now())
+                if target is None
+                else self._entry(chain, target, None, groups)
+            )
+            said = {"torn": torn.digest, "by": by, "about": about, "released": True}
+            entry = entry.model_copy(update=said)
+            return self._append(file, chain, entry, judge(chain, entry), b"\n")
+
+    # Lines
+
+    def _entry(
+        self, chain: Chain, target: Target, stated: Stated | None, groups: Sequence[str]
+    ) -> Entry:
+        check_relation(target, chain.header)
+        entry = Entry(
+            number=_next(chain),
+            release=tables_of(target),
+            samples=target.samples,
+            stated=stated,
+            groups=tuple(sorted(_checked_groups(chain, groups))),
+            charged_at=_now(),
+        )
+        terms = chain.header.terms
+        if not terms.is_planned and not price_of(entry, terms).is_known:
+            names = ", ".join(part.card.name for part in target.parts)
+            raise UnsupportedEvent(
+                f"release: got {names}, expected one that a theorem on adaptive composition "
+                "prices; charge what the accountants prove of it at a delta of its own: at_delta "
+                "(--at-delta 1e-8)"
+            )
+        return entry
+
+    def _append(
+        self, file: HeldFile, chain: Chain, entry: Entry, found: Charge, before: bytes = b""
+    ) -> Charge:
+        line = write_line(entry, chain.head)
+        start = b"\n" if chain.lacks_end else before
+        file.append(start + line + b"\n", chain.size)
+        digest = line[-66:-2].decode()
+        self._known = chain.header.id, entry.number, digest
+        return replace(found, digest=digest, entry=entry)
+
+    def _seal(self, file: HeldFile, chain: Chain) -> Chain:
+        """Return the chain with a line for what is torn, which says what that charges."""
+        if not chain.torn.pieces:
+            return chain
+        if not chain.torn.is_read:
+            raise DataError(
+                f"{one_line(str(self.path))}: ends in a line that its writer was kept from "
+                "finishing, and nobody can read what it charges; say what it was: dpaudit spend "
+                "mend FILE gaussian sigma=4, or that it was nothing: dpaudit spend mend FILE "
+                "--nothing"
+            )
+        torn, chain = chain.torn, _without_torn(chain)
+        said = {
+            "number": _next(chain),
+            "charged_at": _now(),
+            "about": "a torn line, whose writer reported no success",
+            "released": True,
+            "torn": torn.digest,
+        }
+        entry = torn.entries[0].model_copy(update=said)
+        self._append(file, chain, entry, judge(chain, entry), b"\n")
+        return self._checked(file.read())
+
+
+def _without_torn(chain: Chain) -> Chain:
+    return Chain(chain.header, chain.entries, chain.digests, Torn(), chain.lacks_end, chain.size)
+
+
+def _next(chain: Chain) -> int:
+    return len(chain.entries) + 1
+
+
+def _check_stated(entry: Entry, name: str) -> None:
+    """Refuse a line that is charged less than the accountants prove of its release."""
+    if entry.stated is None:
+        return
+    plain = event_of(entry.model_copy(update={"stated": None}))
+    proved = proved_guarantee(plain).epsilon(entry.stated.delta)
+    if proved > entry.stated.epsilon * (1 + 1e-6):
+        raise DataError(
+            f"{name}: stated: got epsilon {entry.stated.epsilon}, expected at least {proved}"
+        )
+
+
+def _checked_groups(chain: Chain, groups: Sequence[str]) -> set[str]:
+    if isinstance(groups, str):
+        raise InvalidArgument("groups", groups, "a list of names")
+    if groups and chain.header.partition is None:
+        expected = "none: the budget says of no partition into groups (partition, --groups)"
+        raise InvalidArgument("groups", list(groups), expected)
+    return {_stated("groups", one) for one in groups}
+
+
+def _stated(name: str, text: str) -> str:
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidArgument(name, text, "some words")
+    return text
+
+
+def _relations() -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*RELATIONS, "zero-out-record"]))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,0 +1,276 @@
+"""The lines of a file of spending: each is JSON and names the digest of the line before it.
+
+The digest of a line is the SHA-256 of its bytes without the digest itself, which stands last. What
+was edited, lost from the middle or put in between does not fit the chain. Whoever rewrites all that
+follows can make it fit again, and lines lost from the end are not seen: the digest of the last
+line, written down elsewhere, shows both.
+
+A line that a writer was kept from finishing is *torn*: it has no end. Its writer has reported no
+success. What a release costs stands first in a line, so that of most torn lines it can be read, and
+then it counts; otherwise nothing can be added until somebody says what it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from dpaudit.errors import DataError, shorten
+from dpaudit.formats import SCHEMAS, schema_of
+from dpaudit.report.counts import Document
+from dpaudit.spending.filters import Terms
+
+KIND = "spend"
+_MARK = ',"digest":"'
+_END = len(_MARK) + 64 + len('"}')
+_AFTER_PRICE = b',"charged_at":'  # no string holds it: the quotes of a string are escaped
+
+
+class Stated(Document):
+    """An (epsilon, delta) that stands for a release, as the accountants proved it."""
+
+    epsilon: float = Field(ge=0)
+    delta: float = Field(ge=0, lt=1)
+
+
+class Header(Document):
+    """The first line: whose budget it is, and all that is fixed before the first release."""
+
+    schema_: int = Field(default=SCHEMAS[KIND], alias="schema", ge=1)
+    kind: str = KIND
+    id: str = Field(description="Of this file: another one has another.")
+    terms: Terms
+    unit: str = Field(description="Whose privacy: a person, a device, a person in a month.")
+    relation: str = Field(description="Between neighbours.")
+    period: str | None = Field(default=None, description="Which data it is about, in words.")
+    partition: str | None = Field(
+        None, description="What groups are, in words: a record is in one of them, always."
+    )
+    charged_at: str
+    by: str | None = None
+
+
+class Entry(Document):
+    """One line: a release, and who is charged."""
+
+    number: int = Field(ge=1)
+    release: tuple[dict[str, Any], ...] = Field(
+        description="Kinds with their parameters; none where a torn line was nothing."
+    )
+    samples: str | None = None
+    stated: Stated | None = Field(default=None, description="As what it is charged, if not itself.")
+    groups: tuple[str, ...] = Field(default=(), description="Who is charged; everybody if empty.")
+    charged_at: str = Field(description="By the writer's clock; the order is the file's.")
+    by: str | None = None
+    about: str | None = None
+    released: bool = Field(default=False, description="Whether it was out already.")
+    torn: str | None = Field(default=None, description="Digest of torn lines before it.")
+
+
+@dataclass(frozen=True)
+class Torn:
+    """What is left of lines that no writer finished.
+
+    Parameters
+    ----------
+    pieces
+        Their bytes, without ends.
+    entries
+        What each one charges, as far as that can be read.
+    """
+
+    pieces: tuple[bytes, ...] = ()
+    entries: tuple[Entry, ...] = ()
+
+    @property
+    def is_read(self) -> bool:
+        """Whether it is known what every piece charges, and it is one release."""
+        charged = {one.model_dump_json(exclude={"number"}) for one in self.entries}
+        return len(self.pieces) == len(self.entries) and len(charged) <= 1
+
+    @property
+    def digest(self) -> str:
+        """Of all pieces."""
+        return hashlib.sha256(b"\n".join(self.pieces)).hexdigest()
+
+
+@dataclass(frozen=True)
+class Chain:
+    """What a file holds.
+
+    Parameters
+    ----------
+    header, entries
+        Its lines.
+    digests
+        Of the header and of every entry.
+    torn
+        What is torn at the end.
+    lacks_end
+        Whether the last line is whole but for its end.
+    size
+        How many bytes.
+    """
+
+    header: Header
+    entries: tuple[Entry, ...]
+    digests: tuple[str, ...]
+    torn: Torn = field(default_factory=Torn)
+    lacks_end: bool = False
+    size: int = 0
+
+    @property
+    def head(self) -> str:
+        """The digest of the last line."""
+        return self.digests[-1]
+
+    @property
+    def charged(self) -> tuple[Entry, ...]:
+        """All that counts: entries, and what torn lines charge."""
+        return (*self.entries, *self.torn.entries)
+
+
+def write_line(content: Document, previous: str) -> bytes:
+    """Return a line with the digest of the one before it and its own, without its end.
+
+    Examples
+    --------
+    >>> entry = Entry(number=1, release=(), charged_at="2031-01-01T00:00:00Z")
+    >>> len(json.loads(write_line(entry, "0" * 64))["digest"])
+    64
+    """
+    document = content.model_dump(mode="json", by_alias=True) | {"previous": previous}
+    body = json.dumps(document, separators=(",", ":"), allow_nan=False)
+    return f'{body[:-1]}{_MARK}{_digest(body)}"}}'.encode()
+
+
+def _digest(body: str) -> str:
+    return hashlib.sha256(body.encode()).hexdigest()
+
+
+def read_chain(content: bytes, name: str) -> Chain:
+    """Return what a file holds, every line checked against the one before.
+
+    Parameters
+    ----------
+    content
+        The whole file.
+    name
+        What messages call it.
+
+    Raises
+    ------
+    DataError
+        It is no file of spending, or a line was changed, is missing or is out of place.
+    """
+    *whole, rest = content.split(b"\n")
+    lines = [*whole, rest] if rest else whole
+    if not lines or not _is_whole(lines[0]):
+        raise DataError(
+            f"{name}: has no whole first line, so that it is no budget, or one whose making was "
+            "interrupted before anything was charged; remove it and make it again: "
+            "dpaudit spend new"
+        )
+    header = _read_header(lines[0], name)
+    return _read_entries(header, lines, name, ends=not rest, size=len(content))
+
+
+def _is_whole(line: bytes) -> bool:
+    """Return whether a line ends as one does that its writer finished."""
+    return len(line) > _END and line[-_END:].startswith(_MARK.encode()) and line.endswith(b'"}')
+
+
+def _read_header(line: bytes, name: str) -> Header:
+    document = _read_line(line, "", name, 1)
+    if document.get("kind") != KIND:
+        raise DataError(f"{name}: is no budget: its first line has no kind {KIND!r}")
+    schema_of(name, document, KIND)
+    try:
+        return Header.model_validate(document)
+    except ValidationError as error:
+        raise DataError(f"{name}: line 1: {_first(error)}") from None
+
+
+def _read_entries(header: Header, lines: list[bytes], name: str, *, ends: bool, size: int) -> Chain:
+    entries: list[Entry] = []
+    digests = [_digest_of(lines[0])]
+    pieces: list[bytes] = []
+    for place, line in enumerate(lines[1:], start=2):
+        if not line.strip():  # an editor's
+            continue
+        if not _is_whole(line):
+            pieces.append(line)
+            continue
+        document = _read_line(line, digests[-1], name, place)
+        entry = _read_entry(document, name, place)
+        _check_place(entry, len(entries) + 1, Torn(tuple(pieces)), name, place)
+        entries.append(entry)
+        digests.append(_digest_of(line))
+        pieces = []
+    torn = Torn(tuple(pieces), tuple(one for piece in pieces if (one := _salvage(piece))))
+    lacks_end = not ends and not pieces
+    return Chain(header, tuple(entries), tuple(digests), torn, lacks_end, size)
+
+
+def _digest_of(line: bytes) -> str:
+    return line[-66:-2].decode("ascii", "replace")
+
+
+def _read_line(line: bytes, previous: str, name: str, place: int) -> dict[str, Any]:
+    """Return what a whole line holds, its digest and its link checked and taken off."""
+    body = (line[:-_END] + b"}").decode("utf-8", "replace")
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        document = None
+    if _digest(body) != _digest_of(line) or not isinstance(document, dict):
+        raise DataError(
+            f"{name}: line {place} was changed after it was written: its digest is not that of "
+            "what it says; bring back the file as it was"
+        )
+    if document.pop("previous", None) != previous:
+        raise DataError(
+            f"{name}: line {place} does not follow the line before it: a line is missing, was put "
+            "in, or two copies of the file were merged; bring back one file with all lines"
+        )
+    return document
+
+
+def _read_entry(document: dict[str, Any], name: str, place: int) -> Entry:
+    try:
+        return Entry.model_validate(document)
+    except ValidationError as error:
+        raise DataError(f"{name}: line {place}: {_first(error)}") from None
+
+
+def _check_place(entry: Entry, number: int, torn: Torn, name: str, place: int) -> None:
+    if entry.number != number:
+        raise DataError(f"{name}: line {place}: number: got {entry.number}, expected {number}")
+    if entry.torn != (torn.digest if torn.pieces else None):
+        raise DataError(
+            f"{name}: line {place} stands after lines that are damaged, and not for them; bring "
+            "back the file as it was"
+        )
+
+
+def _salvage(piece: bytes) -> Entry | None:
+    """Return what a torn line charges, or None if that cannot be read."""
+    price, mark, _ = piece.partition(_AFTER_PRICE)
+    if not mark:
+        return None
+    try:
+        document = json.loads(price + b"}")
+        return Entry.model_validate(document | {"charged_at": "", "about": "a torn line"})
+    except (ValueError, RecursionError):
+        return None
+
+
+def _first(error: ValidationError) -> str:
+    """Return the first thing that is wrong, with its place and its value."""
+    found = error.errors()[0]
+    where = ".".join(map(str, found["loc"]))
+    return f"{where}: got {shorten(found['input'])}, expected otherwise ({found['msg']})"

@@ -1,0 +1,182 @@
+"""From what a user calls a release to what is charged for it, and back from the lines of a file."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import dpaudit._validate as check
+import dpaudit.extension.registry as registry
+from dpaudit.accounting.events import ApproximateRelease, Event, Parallel, Sequence, repeated
+from dpaudit.accounting.proved import proved_guarantee
+from dpaudit.accounting.samples import SAMPLES
+from dpaudit.accounts.account import Part, Target, read_target
+from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.spending.chain import Chain, Entry, Header, Stated
+from dpaudit.spending.filters import Terms, Total
+from dpaudit.spending.price import Price, add_prices, price_event
+
+_NOISE = ("noise_scale", "noise_multiplier")
+_USUAL = {
+    "sigma": _NOISE,
+    "std": _NOISE,
+    "scale": _NOISE,
+    "noise": _NOISE,
+    "b": ("noise_scale",),
+    "times": ("count",),
+    "q": ("sampling_ratio",),
+    "sampling_rate": ("sampling_ratio",),
+}
+"""What users call parameters, and the names that cards have for them."""
+
+
+def usual_names(word: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters under the names of a release's card, where they have others.
+
+    Examples
+    --------
+    >>> usual_names("gaussian", {"sigma": 4, "sensitivity": 1})
+    {'noise_scale': 4, 'sensitivity': 1}
+    """
+    if word not in registry.RELEASES:
+        return dict(given)
+    known = registry.RELEASES.get(word).parameters.model_fields
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        others = () if name in known else _USUAL.get(name, ())
+        called = next((one for one in others if one in known), name)
+        if called in found:
+            raise InvalidArgument(name, value, f"one value of {called}")
+        found[called] = value
+    return found
+
+
+def target_of(release: str | Event, samples: str | None, given: Mapping[str, Any]) -> Target:
+    """Return what is released, by name, by a file of releases, or as an event.
+
+    Raises
+    ------
+    UnknownName, InvalidArgument, DataError
+        The name, a parameter or the file is not as expected; or nothing says whether a release
+        draws a sample of its own.
+    """
+    if samples is not None:
+        check.choice("samples", samples, SAMPLES)
+    if not isinstance(release, str):
+        if given:
+            raise InvalidArgument(
+                "parameters", Shown(", ".join(given)), "none: the event has its own"
+            )
+        target = Target.of(release, samples)
+    else:
+        target = read_target(release, usual_names(release, given))
+        target = replace(target, samples=samples or target.samples)
+    _require_own_samples(target)
+    return target
+
+
+def _require_own_samples(target: Target) -> None:
+    """Refuse a release that may be of a sample of which another line of the file is, too."""
+    twice = Target(target.name, (*target.parts, *target.parts), target.samples)
+    if twice.if_shared is not None:
+        raise InvalidArgument(
+            "samples",
+            target.samples,
+            "'independent', which says that each release draws a secret sample of its own "
+            "(--samples independent); releases of one sample go together, as a round",
+        )
+
+
+def check_relation(target: Target, header: Header) -> None:
+    """Refuse a release whose guarantee is about other neighbours than the budget is."""
+    for part in target.parts:
+        if part.relation not in ("any", header.relation):
+            expected = f"{header.relation}, which the budget is about"
+            raise InvalidArgument(f"relation of {part.card.name}", part.relation, expected)
+
+
+def tables_of(target: Target) -> tuple[dict[str, Any], ...]:
+    """Return releases as tables with a kind, as JSON takes them."""
+    return tuple(
+        {"kind": part.card.name} | part.parameters.model_dump(mode="json") for part in target.parts
+    )
+
+
+def state_at(target: Target, delta: float | None) -> Stated | None:
+    """Return what the accountants prove of a release at a delta, as which it is charged."""
+    if delta is None:
+        return None
+    check.delta("at_delta", delta)
+    return Stated(epsilon=proved_guarantee(target.own).epsilon(delta), delta=delta)
+
+
+# From lines
+
+
+def event_of(entry: Entry) -> Event:
+    """Return the event of a line."""
+    if entry.stated is not None:
+        return ApproximateRelease(epsilon=entry.stated.epsilon, delta=entry.stated.delta)
+    return _event(json.dumps(entry.release))
+
+
+@lru_cache(maxsize=4096)
+def _event(tables: str) -> Event:
+    parts = []
+    for table in json.loads(tables):
+        card = registry.RELEASES.get(table.pop("kind"))
+        parts.append(Part.of(card, table).event)
+    return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
+
+
+def price_of(entry: Entry, terms: Terms) -> Price:
+    """Return the price of a line."""
+    return _price(event_of(entry), terms.orders)
+
+
+@lru_cache(maxsize=4096)
+def _price(event: Event, orders: tuple[float, ...]) -> Price:
+    return price_event(event, orders)
+
+
+def totals_of(chain: Chain) -> dict[str | None, Total]:
+    """Return what each group is charged, and under None who is in no group that is named."""
+    named = sorted({group for entry in chain.charged for group in entry.groups})
+    return {group: _total(chain, group) for group in (None, *named)}
+
+
+def _total(chain: Chain, group: str | None) -> Total:
+    own = [entry for entry in chain.charged if not entry.groups or group in entry.groups]
+    terms, counted = chain.header.terms, Counter(map(event_of, own))
+    prices = [(n, _price(event, terms.orders)) for event, n in counted.items()]
+    return Total(add_prices(prices, len(terms.orders)), lambda: _joint(counted))
+
+
+def _joint(events: Mapping[Event, int]) -> Event:
+    """Return all of it as one event, equal ones counted together."""
+    return Sequence(tuple(repeated(event, n) if n > 1 else event for event, n in events.items()))
+
+
+def add_to(
+    totals: Mapping[str | None, Total], entry: Entry, count: int, terms: Terms
+) -> dict[str | None, Total]:
+    """Return the totals of who is charged by a line, with so many of it besides."""
+    price = price_of(entry, terms)
+    charged: tuple[str | None, ...] = entry.groups or tuple(totals)
+
+    def more(before: Total) -> Total:
+        added = add_prices([(1, before.price), (count, price)], len(terms.orders))
+        return Total(added, lambda: Sequence((before.event, repeated(event_of(entry), count))))
+
+    return {group: more(totals.get(group, totals[None])) for group in charged}
+
+
+def joint_event(chain: Chain) -> Event:
+    """Return all that a file charges as an event: disjoint groups beside each other."""
+    totals = totals_of(chain)
+    groups = [total.event for group, total in totals.items() if group is not None]
+    return Parallel(tuple(groups)) if groups else totals[None].event

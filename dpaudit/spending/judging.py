@@ -1,0 +1,127 @@
+"""Whether a release fits into what is left of a budget, and how many more of it do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from decimal import ROUND_CEILING
+from functools import cached_property
+
+from dpaudit.report.formatting import number
+from dpaudit.spending.chain import Chain, Entry
+from dpaudit.spending.charges import add_to, totals_of
+from dpaudit.spending.filters import Limit, More, Terms, Total, count_more, keeps, spent_of
+from dpaudit.text import one_line
+
+_DIGITS = 6  # of a number in a sentence
+
+
+@dataclass(frozen=True, kw_only=True)
+class Charge:
+    """What became of a release that was charged, or asked about.
+
+    Parameters
+    ----------
+    entry
+        The line of the file, or what it would be.
+    fits
+        Whether every limit is kept with it.
+    currency, spent, size
+        Of the limit that is nearest to its end: epsilon, rho or mu, how much of it is spent with
+        this release by whoever is charged most, and how much there is.
+    digest
+        Of the line in the file; None of one that was only asked about.
+    is_slow
+        Whether accountants have to be asked for each number of releases that might fit.
+    """
+
+    entry: Entry
+    fits: bool
+    currency: str
+    spent: float
+    size: float
+    digest: str | None = None
+    is_slow: bool = False
+    count: Callable[[], More] = field(repr=False, compare=False)
+
+    @cached_property
+    def more(self) -> More:
+        """How many more such releases fit after it; worked out when it is asked for."""
+        return self.count() if self.fits else More(count=0)
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The limit that is nearest to its end, how much of it is spent, and by which group."""
+
+    limit: Limit
+    spent: float
+    group: str | None
+
+
+def judge(chain: Chain, entry: Entry) -> Charge:
+    """Return what a line comes to on top of a chain."""
+    terms, totals = chain.header.terms, totals_of(chain)
+
+    def keeps_with(count: int) -> bool:
+        return keeps(terms, list(add_to(totals, entry, count, terms).values()))
+
+    nearest = nearest_to_end(terms, add_to(totals, entry, 1, terms))
+    return Charge(
+        entry=entry,
+        fits=keeps_with(1),
+        currency=currency_of(nearest.limit),
+        spent=nearest.spent,
+        size=nearest.limit.size,
+        is_slow=terms.is_planned,
+        count=lambda: count_more(terms, lambda n: keeps_with(n + 1)),
+    )
+
+
+def nearest_to_end(terms: Terms, totals: Mapping[str | None, Total]) -> Nearest:
+    """Return the limit of which the largest part is spent, and who spent it."""
+    found = [
+        Nearest(limit, spent_of(terms, limit, total).amount, group)
+        for limit in terms.limits
+        for group, total in totals.items()
+    ]
+    return max(found, key=lambda one: part_spent(one.spent, one.limit.size))
+
+
+def part_spent(spent: float, size: float) -> float:
+    """Return the part of a limit that is spent: of a limit of 0 nothing, or more than there is."""
+    if size:
+        return spent / size
+    return math.inf if spent else 0.0
+
+
+def currency_of(limit: Limit) -> str:
+    """Return in what a limit counts."""
+    names = {"epsilon": limit.epsilon, "rho": limit.rho, "mu": limit.mu}
+    return next(name for name, value in names.items() if value is not None)
+
+
+def why_not(chain: Chain, entry: Entry) -> str:
+    """Return why a release does not fit, in one line."""
+    terms, what = chain.header.terms, ", ".join(str(one["kind"]) for one in entry.release)
+    totals = add_to(totals_of(chain), entry, 1, terms)
+    nearest = nearest_to_end(terms, totals)
+    who = "" if nearest.group is None else f" for {one_line(nearest.group)}"
+    said = f"{what} does not fit{who}: "
+    if math.isinf(nearest.spent):
+        return f"{said}{_without_number(nearest.limit, totals)}; nothing was charged"
+    spent = number(nearest.spent, _DIGITS, ROUND_CEILING)
+    size = number(nearest.limit.size, _DIGITS)
+    return f"{said}{currency_of(nearest.limit)} would be {spent} of {size}; nothing was charged"
+
+
+def _without_number(limit: Limit, totals: Mapping[str | None, Total]) -> str:
+    delta = max(total.price.delta for total in totals.values())
+    if delta > limit.own:
+        return (
+            f"the deltas of releases would be {number(delta, _DIGITS, ROUND_CEILING)} together, "
+            f"and the budget keeps {number(limit.own, _DIGITS)} for them (own_delta, or "
+            "--own-delta, of a new budget)"
+        )
+    return "no filter of the budget has a number for it beside what is charged already"

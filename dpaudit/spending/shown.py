@@ -1,0 +1,227 @@
+"""What is shown of a budget: sentences, Markdown, JSON and a picture over time."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from decimal import ROUND_CEILING, ROUND_FLOOR
+from pathlib import Path
+
+from dpaudit.drawing import Curve, Panel, picture
+from dpaudit.files import write_files
+from dpaudit.report.formatting import number
+from dpaudit.spending.chain import Entry
+from dpaudit.spending.document import LimitDocument, Remark, SpendDocument
+from dpaudit.spending.filters import Limit, Method, More
+from dpaudit.spending.judging import Charge, currency_of, part_spent
+from dpaudit.text import one_line
+
+DIGITS = 6
+_WIDTH = 24  # of a bar
+_WORDS: dict[Remark, str] = {
+    "clock-behind": "A clock was behind: some release has an earlier time than the one before it. "
+    "The order is that of the file.",
+    "torn": "The last line is torn: its writer was kept from finishing it and reported no success. "
+    "It counts as far as it can be read.",
+    "network": "The file is on a network file system. All machines have to see its locks (flock), "
+    "which not every such system grants.",
+    "exceeded": "More is spent than the budget allows, so the budget no longer holds.",
+    "planned": "The number holds if no parameter of a release depends on an earlier output.",
+}
+
+
+def name_limit(limit: Limit) -> str:
+    """Return a limit as text.
+
+    Examples
+    --------
+    >>> name_limit(Limit(epsilon=3.0, delta=1e-6)), name_limit(Limit(rho=0.5))
+    ('epsilon = 3 at delta = 1e-6', 'rho = 0.5')
+    """
+    at = f" at delta = {number(limit.delta)}" if limit.epsilon is not None else ""
+    return f"{currency_of(limit)} = {number(limit.size, DIGITS)}{at}"
+
+
+def name_method(method: Method) -> str:
+    """Return a method as text."""
+    order = "" if method.order is None else f" at order {number(method.order)}"
+    return f"{method.name}{order}"
+
+
+def name_release(entry: Entry) -> str:
+    """Return what a line releases: kinds and parameters."""
+    if not entry.release:
+        return "nothing"
+    tables = [
+        " ".join(
+            _value(value) if name == "kind" else f"{name}={_value(value)}"
+            for name, value in table.items()
+            if value is not None
+        )
+        for table in entry.release
+    ]
+    stated = entry.stated
+    at = "" if stated is None else f" as ({number(stated.epsilon)}, {number(stated.delta)})-DP"
+    return one_line("; ".join(tables) + at)
+
+
+def _value(value: object) -> str:
+    text = number(value) if isinstance(value, float) else str(value)
+    return text if len(text) <= 24 else "..."
+
+
+def draw_bar(spent: float, size: float) -> str:
+    """Return a bar of what is spent of a limit, never shorter than it is.
+
+    Examples
+    --------
+    >>> draw_bar(1.0, 4.0)
+    '██████░░░░░░░░░░░░░░░░░░'
+    """
+    share = min(1.0, part_spent(spent, size))
+    full = math.ceil(share * _WIDTH - 1e-9)
+    return "█" * full + "░" * (_WIDTH - full)
+
+
+def spent_sentence(one: LimitDocument) -> str:
+    """Return how much of a limit is spent, rounded so that it is no less."""
+    spent = number(one.spent, DIGITS, ROUND_CEILING)
+    left = number(one.left, DIGITS, ROUND_FLOOR)
+    size = number(one.limit.size, DIGITS)
+    return f"Spent: {currency_of(one.limit)} = {spent} of {size}; left: {left}."
+
+
+def meaning_of(found: SpendDocument) -> Iterator[str]:
+    """Yield what the numbers say, sentence by sentence."""
+    if found.is_kept and found.filter != "planned":
+        named = " and ".join(name_limit(one.limit) for one in found.limits)
+        yield (
+            f"Holds: {named}, for all that is charged, also where parameters were chosen by "
+            "earlier outputs. What is spent is a gauge, and no guarantee by itself."
+        )
+    odometer = found.odometer
+    if math.isfinite(odometer.epsilon):
+        at = f" at delta = {number(odometer.delta)}" if odometer.delta else ""
+        yield (
+            "At every time at once, likewise (odometer): epsilon = "
+            f"{number(odometer.epsilon, DIGITS, ROUND_CEILING)}{at}."
+        )
+    if found.planned is not None and found.planned.epsilon is not None:
+        best = min(found.planned.answers, key=lambda one: one.upper or 0.0)
+        yield (
+            "If every parameter was fixed before the first output: epsilon = "
+            f"{number(found.planned.epsilon, DIGITS, ROUND_CEILING)} at delta = "
+            f"{number(found.planned.delta)} ({best.accountant})."
+        )
+    if found.more is not None:
+        yield f"Releases such as the last one that still fit: {count_text(found.more)}."
+    yield from (_WORDS[one] for one in found.remarks)
+
+
+def count_text(more: More) -> str:
+    """Return how many, or at least how many."""
+    return f"at least {more.count}" if more.is_least else str(more.count)
+
+
+def charge_lines(found: Charge, what: str) -> Iterator[str]:
+    """Yield what became of a release, or would."""
+    spent = number(found.spent, DIGITS, ROUND_CEILING)
+    size = number(found.size, DIGITS)
+    who = f" to {', '.join(map(one_line, found.entry.groups))}" if found.entry.groups else ""
+    yield f"{what} as number {found.entry.number}{who}: {name_release(found.entry)}"
+    yield f"{found.currency} spent: {spent} of {size}  {draw_bar(found.spent, found.size)}"
+    if not found.fits:
+        yield "It does not fit."
+    elif not found.is_slow:
+        yield f"More such releases that fit after it: {count_text(found.more)}."
+
+
+def charge_text(found: Charge) -> str:
+    """Return what became of a release as JSON."""
+    document = {
+        "fits": found.fits,
+        "currency": found.currency,
+        "spent": _plain(found.spent),
+        "size": found.size,
+        "more": None if found.is_slow else found.more.model_dump(),
+        "digest": found.digest,
+        "entry": found.entry.model_dump(mode="json"),
+    }
+    return json.dumps(document, indent=2)
+
+
+def _plain(value: float) -> float | str:
+    return value if math.isfinite(value) else "Infinity"
+
+
+def as_json_text(found: SpendDocument) -> str:
+    """Return all of it as JSON, as ``dpaudit schema spend`` describes it."""
+    return found.model_dump_json(indent=2)
+
+
+def as_markdown(found: SpendDocument) -> str:
+    """Return all of it as Markdown."""
+    about = [f"- Whose privacy: {_cell(found.unit)}; neighbours: {found.relation}"]
+    about += [f"- Data: {_cell(found.period)}"] if found.period else []
+    about += [f"- Groups: {_cell(found.partition)}"] if found.partition else []
+    lines = ["# Privacy budget", "", *about, f"- Last line: `{found.head}`", ""]
+    lines += [sentence for one in found.limits for sentence in (spent_sentence(one), "")]
+    lines += [sentence for said in meaning_of(found) for sentence in (said, "")]
+    lines += ["| number | when | who | charged to | release | about |", "|---|---|---|---|---|---|"]
+    lines += [f"| {' | '.join(map(_cell, row_of(one)))} |" for one in found.releases]
+    return "\n".join(lines) + "\n"
+
+
+def row_of(entry: Entry) -> tuple[str, str, str, str, str, str]:
+    """Return a line as cells of a table."""
+    return (
+        str(entry.number),
+        entry.charged_at,
+        entry.by or "",
+        ", ".join(entry.groups) or "everybody",
+        name_release(entry),
+        entry.about or "",
+    )
+
+
+def _cell(text: str) -> str:
+    escaped = one_line(text).replace("\\", "\\\\").replace("|", "\\|").replace("`", "\\`")
+    return escaped.replace("<", "&lt;").replace("[", "\\[")
+
+
+def write_shown(found: SpendDocument, folder: Path) -> Path:
+    """Write JSON, Markdown and the picture into a folder; return the picture.
+
+    Raises
+    ------
+    DataError
+        They cannot be written.
+    """
+    panels = [_panel(found)]
+    contents = {
+        folder / "spend.json": f"{as_json_text(found)}\n".encode(),
+        folder / "spend.md": as_markdown(found).encode(),
+        folder / "spend.svg": picture("Privacy budget", panels, "svg"),
+        folder / "spend.png": picture("Privacy budget", panels, "png"),
+    }
+    write_files(folder, contents)
+    return folder / "spend.png"
+
+
+def _panel(found: SpendDocument) -> Panel:
+    """Return what was spent, release by release, below the limit."""
+    limit = max(found.limits, key=lambda one: part_spent(one.spent, one.limit.size)).limit
+    points = [(0, 0.0), *((one.number, one.spent) for one in found.history)]
+    drawn = [(x, y) for x, y in points if math.isfinite(y)]
+    numbers = [float(x) for x, _ in drawn]
+    ends = [0.0, max(1.0, float(len(found.releases)))]
+    return Panel(
+        title=name_limit(limit),
+        x_label="releases, in the order of the file",
+        y_label=currency_of(limit),
+        curves=(
+            Curve(label="spent", x=numbers, y=[y for _, y in drawn]),
+            Curve(label="budget", x=ends, y=[limit.size, limit.size]),
+        ),
+    )
