@@ -359,7 +359,7 @@ class _Found:
 
     def _independent(self) -> list[dict[str, Any]]:
         """Return bounds that take canaries as independent runs of one mechanism."""
-        from dpaudit.auditing.drawn import event_evidence
+        from dpaudit.auditing.drawn_bound import event_evidence
         from dpaudit.extension.settings import Settings
 
         there = self.table.scores[self.table.included]

@@ -81,6 +81,8 @@ class Command(Plan):
     ----------
     targets
         Claims, files of audits and mechanisms, in the order in which they are audited.
+    outputs
+        Whether the targets are files of outputs.
 
     Examples
     --------
@@ -89,6 +91,7 @@ class Command(Plan):
     """
 
     targets: Sequence[str] = ()
+    outputs: bool = False
 
     @classmethod
     def of_claim(cls, name: str, settings: Settings) -> Command:
@@ -106,7 +109,7 @@ class Command(Plan):
         return cls(given, (name,))
 
     def __str__(self) -> str:
-        words = ["dpaudit", "audit", *self.targets]
+        words = ["dpaudit", "audit", *(["--outputs"] if self.outputs else []), *self.targets]
         options = (_option(row, self.given.get(row.name)) for row in rows_of())
         return shlex.join([*words, *(word for one in options for word in one)])
 

@@ -1,8 +1,8 @@
 """Audits written down in a TOML file: installed claims, and mechanisms of the user's own.
 
-A file holds one ``[audit]`` table or several ``[[audit]]`` tables. Each names a ``claim``, or a
-``mechanism`` as ``module:object`` with the pair to run it on. Modules are looked for beside the
-file last: none there takes the place of a library.
+A file holds one ``[audit]`` table or several ``[[audit]]`` tables. Each names a ``claim``, a
+``mechanism`` as ``module:object`` with the pair to run it on, or files of ``outputs``. Modules are
+looked for beside the file last: none there takes the place of a library.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from dpaudit.auditing.api import DEFAULT_TRIALS, own_case
 from dpaudit.auditing.beside import require_reachable
 from dpaudit.auditing.code_proof import is_proof_required, prove_code, trials_of
 from dpaudit.auditing.found_pairs import Effort, found_in, refuse_beside_domain
+from dpaudit.auditing.output_audit import OutputsAudit
 from dpaudit.auditing.plan import Plan
 from dpaudit.auditing.record_files import records_from as records_from
 from dpaudit.auditing.release import proof_of
@@ -176,7 +177,7 @@ _MECHANISM = with_settings(MechanismAudit, rows_of(door=Door.FILE), _TYPES)
 
 
 _RECORDS = ("dataset", "neighbour", "pairs")
-Specification = ClaimAudit | MechanismAudit
+Specification = ClaimAudit | MechanismAudit | OutputsAudit
 
 
 def read_specification(path: Path) -> list[Specification]:
@@ -222,10 +223,12 @@ _IN_FILES = {row_of(name).flag.removeprefix("--"): name for name in OUTSIDE}
 
 
 def _parsed(table: Any, path: Path) -> Specification:
+    if isinstance(table, dict) and "outputs" in table:
+        return parsed_parameters(OutputsAudit, table)
     subjects = ("claim", "mechanism", *_IN_FILES)
     if not isinstance(table, dict) or sum(one in table for one in subjects) != 1:
         given = sorted(table) if isinstance(table, dict) else stray(table)
-        expected = f"either a claim or a mechanism, as one of {', '.join(subjects)}"
+        expected = f"either a claim or a mechanism, as one of {', '.join(subjects)}, outputs"
         raise InvalidArgument(f"audit in {path}", given, expected)
     table = {_IN_FILES.get(name, name): one for name, one in table.items()}
     if {"attack", "distinguisher"} <= table.keys():
@@ -242,7 +245,7 @@ def baseline_of(specification: Specification, path: Path) -> Path | None:
     return None if named is None else path.parent / named
 
 
-def settings_of(specification: Specification, overrides: dict[str, Any]) -> Settings:
+def settings_of(specification: ClaimAudit | MechanismAudit, overrides: dict[str, Any]) -> Settings:
     """Return the settings of a specification; what is in ``overrides`` comes first."""
     if isinstance(specification, MechanismAudit):
         for name in names_of(AuditSettings, door=Door.CLAIM):

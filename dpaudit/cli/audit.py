@@ -20,7 +20,7 @@ from dpaudit.cli.options import MACHINE, Json, Quiet, folder_option, integer_opt
 from dpaudit.cli.output import Output, processes
 from dpaudit.cli.setting_options import takes, values_of
 from dpaudit.cli.storing import NoStore, Store, keeping, kept_at
-from dpaudit.errors import InvalidArgument, UnknownName
+from dpaudit.errors import InvalidArgument, Shown, UnknownName
 from dpaudit.extension.setting_table import (
     AcceptanceSettings,
     AuditSettings,
@@ -33,6 +33,7 @@ from dpaudit.extension.setting_table import (
 from dpaudit.records import are_shown
 
 if TYPE_CHECKING:
+    from dpaudit.auditing.output_audit import PreparedOutputs
     from dpaudit.auditing.plan import Command
     from dpaudit.auditing.run import Prepared
     from dpaudit.auditing.specification import Specification
@@ -64,6 +65,14 @@ def audit(
             'as JSON: {"dataset": ...}.',
         ),
     ] = None,
+    outputs: Annotated[
+        bool,
+        typer.Option(
+            "--outputs",
+            help="The targets are files of outputs of two datasets, one output a line: two files, "
+            "or one with a column dataset.",
+        ),
+    ] = False,
     every: Annotated[
         bool,
         typer.Option("--all", help="Every installed claim, a report each, in --out (reports)."),
@@ -90,7 +99,8 @@ def audit(
     """Audit claims, or mechanisms of your own, and say which claims are refuted.
 
     A target is the name of a claim, a file of audits (.toml), or module:function (or
-    file.py:function), a mechanism of your own, with --dataset, --neighbour and --epsilon.
+    file.py:function), a mechanism of your own, with --dataset, --neighbour and --epsilon. With
+    --outputs they are files of outputs that somebody drew.
 
     Exit status: 0 if no claim is refuted, 1 if one is that no baseline accepts, 2 if a verdict is
     missing.
@@ -102,7 +112,7 @@ def audit(
     if watch is not None:
         from dpaudit.cli import watch as stream
 
-        if every or targets:
+        if every or targets or outputs:
             raise InvalidArgument("watch", watch, "no targets and no --all: the stream is audited")
         if workers is not None:
             raise InvalidArgument("workers", workers, "nothing with --watch, which uses one core")
@@ -117,6 +127,8 @@ def audit(
         name, value = next(iter(accepted.items()))
         expected = f"nothing with {'--all' if every else '--watch'}: of audits that are named"
         raise InvalidArgument(f"--{name.replace('_', '-')}", value, expected)
+    if outputs and every:
+        raise InvalidArgument("--outputs", Shown("--all"), "files of outputs")
     if every and (timed := [values[name] for name in ("time", "looks") if name in values]):
         expected = "nothing with --all: some claims are searched"
         raise InvalidArgument("time", timed[0], expected)
@@ -126,7 +138,8 @@ def audit(
         raise InvalidArgument(name, value, "nothing with --all, whose audits share this machine")
     from dpaudit.cli.description import AuditCommand
 
-    described = AuditCommand.of({"targets": targets or [], "every": every, **values})
+    command = {"targets": targets or [], "every": every, "outputs": outputs}
+    described = AuditCommand.of({**command, **values})
     folder = (out or "reports") if every else out
     kept = kept_at(store, no_store, folder, described.document(), shard)
     executor = executor_for(backend, scheduler, shard, processes(workers))
@@ -147,6 +160,11 @@ def carry_out(
 
         return publish.run(overrides, executor.workers, output, where)
     isolation = isolation_of(described.processes)
+    if described.outputs:
+        from dpaudit.cli.outputs import run_outputs
+
+        with keeping(where):
+            return run_outputs(described, overrides, executor, output, acceptances)
     with keeping(where):
         named = list(map(reference_of, described.targets))
         return run(named, overrides, executor, output, isolation, described.own, acceptances)
@@ -220,7 +238,7 @@ class Asked:
     """
 
     name: str
-    prepare: Callable[[], Prepared]
+    prepare: Callable[[], Prepared | PreparedOutputs]
     own_confidence: bool = False
     where: Callable[[], Place | None] = lambda: None
     baseline: Path | None = None
@@ -300,7 +318,12 @@ def _specified(
     isolation: Isolation,
 ) -> Asked:
     import dpaudit.auditing.specification as specification
+    from dpaudit.auditing.output_audit import OutputsAudit
 
+    if isinstance(specified, OutputsAudit):
+        ready = partial(specified.prepared, dict(overrides), path, plan)
+        at_own = "confidence" in specified.model_fields_set - overrides.keys()
+        return Asked(specified.name or "drawn outputs", ready, at_own)
     settings = specification.settings_of(specified, overrides)
     own = "confidence" in specified.settings.keys() - overrides.keys()
     if isinstance(specified, specification.ClaimAudit):
@@ -310,7 +333,7 @@ def _specified(
     return Asked(specified.name or specified.called, prepare, own)
 
 
-def _prepared(asked: list[Asked], batch: Batch) -> dict[int, Prepared]:
+def _prepared(asked: list[Asked], batch: Batch) -> dict[int, Prepared | PreparedOutputs]:
     """Return by their place the audits that can be prepared; the others have failed."""
     ready = {}
     for place, one in enumerate(asked):
@@ -319,7 +342,9 @@ def _prepared(asked: list[Asked], batch: Batch) -> dict[int, Prepared]:
     return ready
 
 
-def _sharing(asked: list[Asked], ready: dict[int, Prepared]) -> dict[int, Prepared]:
+def _sharing(
+    asked: list[Asked], ready: dict[int, Prepared | PreparedOutputs]
+) -> dict[int, Prepared | PreparedOutputs]:
     """Give every audit its share of the report's error probability."""
     from dpaudit.auditing.budget import Spender, shared
 

@@ -24,6 +24,7 @@ from dpaudit.text import one_line
 
 if TYPE_CHECKING:
     from dpaudit.auditing.baseline import Baseline
+    from dpaudit.auditing.output_audit import PreparedOutputs
     from dpaudit.auditing.run import Audited, Prepared
     from dpaudit.errors import DpauditError
     from dpaudit.execution import Executor
@@ -86,7 +87,7 @@ class Batch:
         if len(self.failures) > failed:
             self._failed[place] = str(self.failures[-1])
 
-    def run(self, ready: Mapping[int, Prepared]) -> int:
+    def run(self, ready: Mapping[int, Prepared | PreparedOutputs]) -> int:
         """Run the audits, show what was found, and return the exit status.
 
         Raises
@@ -110,7 +111,7 @@ class Batch:
         several = len(self.names) > 1 and self.missing
         raise Interrupted(counted(len(self.ended), self.missing)) if several else interrupt
 
-    def _run_one(self, place: int, audit: Prepared) -> None:
+    def _run_one(self, place: int, audit: Prepared | PreparedOutputs) -> None:
         from dpaudit.execution.executor import ShareDrawn
 
         with self.attempt(place):
@@ -237,6 +238,8 @@ def _places(paths: ReportPaths, kept: Sequence[Certificate]) -> list[str]:
     lines = [f"Report: {paths.html}"]
     if paths.certificate is not None:
         given = _of_reader([one for one in kept if one.kind == "mechanism"])
+        files = [len(one.instance["sha256"]) for one in kept if one.kind == "outputs"]
+        given += " --outputs FILE" * max(files, default=0)
         lines.append(f"Certificate: {paths.certificate}; check it with dpaudit verify{given}")
     return [*lines, *_holding(paths)]
 

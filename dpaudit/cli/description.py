@@ -77,6 +77,7 @@ class AuditCommand(_Described):
     command: Literal["audit"] = "audit"
     targets: list[Text] = []
     every: bool = False
+    outputs: bool = False
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> AuditCommand:
@@ -86,6 +87,8 @@ class AuditCommand(_Described):
     @property
     def code(self) -> Sequence[str]:
         """Files of audits, mechanisms by their names, and what makes a part of them anew."""
+        if self.outputs:
+            return ()
         anew = [self.own["fresh"]] if "fresh" in self.own else []
         named = [one for one in (*self.targets, *anew) if one.endswith(".toml") or ":" in one]
         return list(dict.fromkeys(named))
@@ -110,7 +113,7 @@ class AuditCommand(_Described):
         """The command line."""
         targets = ["--all"] if self.every else self.targets
         given = given_settings(self, rows_of(door=Door.COMMAND))
-        return str(plan.Command(given, tuple(targets)))
+        return str(plan.Command(given, tuple(targets), self.outputs))
 
 
 def _as_tuples(value: Any) -> Any:

@@ -76,6 +76,10 @@ def verify(
         str | None,
         typer.Option(help="Of certificates about canaries: their scores, to be counted again."),
     ] = None,
+    outputs: Annotated[
+        list[str] | None,
+        typer.Option(help="Of certificates about drawn outputs: each file, to be counted again."),
+    ] = None,
     guesses: Annotated[
         str | None,
         typer.Option(metavar="N,N,...", help="With canaries: the guesses that were fixed before."),
@@ -108,6 +112,7 @@ def verify(
         "fresh": fresh,
         "relation": relation,
         "scores": scores,
+        "outputs": outputs or None,
         "guesses": None if guesses is None else integers_of("--guesses", guesses),
         "design": design,
         **_records({"dataset": dataset, "neighbour": neighbour}, mechanism),

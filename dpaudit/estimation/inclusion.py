@@ -149,8 +149,8 @@ def _duplicates(scores: Array, included: Flags) -> SelfCheck:
     statement = "rows with equal scores have coins of their own"
     order = np.argsort(scores, kind="stable")
     values, starts, times = np.unique(scores[order], return_index=True, return_counts=True)
-    tied = (times > 1) & (values > values[0]) & (values < values[-1])
-    by_grid = float(pdtrc(int(tied.sum()) - 1, _ties_by_grid(values))) if tied.any() else 1.0
+    tied = _tied(values, times)
+    by_grid = _by_chance(values, tied)
     first = starts[tied]
     alike = int((included[order[first]] == included[order[first + 1]]).sum())
     coins = _at_least(alike, len(first))
@@ -158,6 +158,28 @@ def _duplicates(scores: Array, included: Flags) -> SelfCheck:
     if by_grid >= FALSE_ALARM:
         return _check("duplicates", statement, 1.0, f"{len(first)} values repeat, as by chance")
     return _check("duplicates", statement, coins, said)
+
+
+def ties_by_chance(numbers: Array) -> float:
+    """Return the p-value of so many values that repeat, if their density on their grid is smooth.
+
+    Examples
+    --------
+    >>> numbers = np.random.default_rng(0).normal(size=500)
+    >>> ties_by_chance(numbers), ties_by_chance(np.tile(numbers, 2)) < 1e-9
+    (1.0, True)
+    """
+    values, times = np.unique(numbers, return_counts=True)
+    return _by_chance(values, _tied(values, times))
+
+
+def _tied(values: Array, times: Codes) -> Flags:
+    """Return which values repeat, the lowest and the highest apart, where scores end."""
+    return np.asarray((times > 1) & (values > values[0]) & (values < values[-1]))
+
+
+def _by_chance(values: Array, tied: Flags) -> float:
+    return float(pdtrc(int(tied.sum()) - 1, _ties_by_grid(values))) if tied.any() else 1.0
 
 
 def _ties_by_grid(values: Array) -> float:

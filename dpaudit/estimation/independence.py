@@ -188,7 +188,10 @@ def _of_sides(what: str, on_p: Outputs, on_q: Outputs) -> list[_Found]:
         for side, name in ((on_p, "dataset"), (on_q, "neighbour"))
         for one in _of_side(side.first())
     ]
-    return [*found, _Found(f"{what} of the two datasets", _together(on_p, on_q), _SHARED)]
+    return [
+        *found,
+        _Found(f"{what} of the two datasets", together(on_p.scores, on_q.scores), _SHARED),
+    ]
 
 
 def _of_side(side: Outputs) -> Iterator[_Found]:
@@ -384,10 +387,17 @@ def repeats(side: Outputs) -> float:
     return 1.0 if log_p > math.log(_REPEATED) else math.exp(max(log_p, -700.0))
 
 
-def _together(on_p: Outputs, on_q: Outputs) -> float:
-    """Return the p-value of the correlation of the two sides, call by call and place by place."""
-    size = min(len(on_p.scores), len(on_q.scores), COMPARED)
-    one, other = ranks(on_p.scores[:size]), ranks(on_q.scores[:size])
+def together(on_p: Array, on_q: Array) -> float:
+    """Return the p-value of the correlation of two sides' scores, place by place.
+
+    Examples
+    --------
+    >>> one = np.random.default_rng(0).normal(size=1000)
+    >>> together(one, one + 1) < 1e-9, together(one, one[::-1]) > 1e-3
+    (True, True)
+    """
+    size = min(len(on_p), len(on_q), COMPARED)
+    one, other = ranks(on_p[:size]), ranks(on_q[:size])
     return _correlation(one, other, variety(one) * variety(other))
 
 

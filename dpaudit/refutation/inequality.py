@@ -57,6 +57,7 @@ Kind = Literal[
     "replay",
     "canaries",
     "attack-table",
+    "outputs",
     "views",
     "proof",
 ]

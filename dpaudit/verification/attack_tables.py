@@ -37,7 +37,14 @@ def judge_table(document: Document, reader: Reader) -> tuple[Outcome, Real, tupl
     DataError
         The certificate is not of this sort.
     """
-    rows = _rows(document)
+    rows = rows_of(document, "attack-table")
+    return judge_rows(document, reader, rows)
+
+
+def judge_rows(
+    document: Document, reader: Reader, rows: Sequence[Counts]
+) -> tuple[Outcome, Real, tuple[str, ...]]:
+    """Return the outcome of counts at the reader's confidence, their excess, and what fails."""
     epsilon, delta = document.at_least(0, "epsilon", "delta")
     alpha = 1 - Real(reader.of_scores)
     ratio = _largest_excess(rows, epsilon, delta, alpha)
@@ -71,8 +78,15 @@ def _surety(reader: Reader) -> str:
     return f"a confidence of {as_certain(reader.of_scores)} (--confidence)"
 
 
-def _rows(document: Document) -> list[Counts]:
-    document.require_kind("attack-table")
+def rows_of(document: Document, kind: str) -> list[Counts]:
+    """Return the counts that a certificate of a kind states.
+
+    Raises
+    ------
+    DataError
+        It is of another kind, or states none.
+    """
+    document.require_kind(kind)
     given: Any = document.instance.get("rows")
     if not isinstance(given, list) or not 0 < len(given) <= _MOST_ROWS:
         raise document.refused("instance.rows", given, f"1 to {_MOST_ROWS} rows of four counts")

@@ -62,6 +62,8 @@ class Reader:
         has a reservation where a file names another than the finest that they obey.
     scores
         Of a certificate about canaries: the file of their scores, to be counted again.
+    outputs
+        Of a certificate about outputs that somebody drew: the files, to be counted again.
     guesses, design
         Of such a certificate: the plan that was fixed before scores were read, and how canaries
         were included. Without them the verdict has a reservation where the file's are not the
@@ -87,6 +89,7 @@ class Reader:
     fresh: Any = None
     relation: Any = None
     scores: str | None = None
+    outputs: Sequence[str] = ()
     guesses: Sequence[int] | None = None
     design: str | None = None
 

@@ -92,8 +92,8 @@ def verify(document: Document, reader: Reader | None = None, *, reproduce: bool 
         return _as_it_has_to_be(document, reader or Reader(), reproduce)
     if document.kind == "canaries":
         return _of_canaries(document, reader or Reader())
-    if document.kind == "attack-table":
-        return _of_attack_table(document, reader or Reader())
+    if document.kind in ("attack-table", "outputs"):
+        return _of_counts(document, reader or Reader())
     if document.kind == "views":
         return _of_views(document, reader or Reader())
     if document.kind == "proof":
@@ -112,18 +112,20 @@ def _of_canaries(document: Document, reader: Reader) -> Verdict:
     return decided(document.path, lambda: _at_confidence(document, rechecked(document, reader)))
 
 
-def _of_attack_table(document: Document, reader: Reader) -> Verdict:
-    """Compute the intervals of an attack's counts again, at the reader's confidence."""
-    from dpaudit.verification.attack_tables import judge_table  # takes scipy
+def _of_counts(document: Document, reader: Reader) -> Verdict:
+    """Compute the intervals of an attack's or an event's counts, at the reader's confidence."""
+    from dpaudit.verification.attack_tables import judge_rows  # takes scipy
+    from dpaudit.verification.outputs import counts_of
 
     _refuse_mechanism(document, reader)
-    outcome, ratio, failures = decided(document.path, lambda: judge_table(document, reader))
+    rows, other, reservations = counts_of(document, reader)
+    outcome, ratio, failures = decided(document.path, lambda: judge_rows(document, reader, rows))
     return Verdict(
         claim=document.claim,
-        failures=(*_misstated(document, outcome), *failures),
+        failures=(*_misstated(document, outcome), *failures, *other),
         ratio=float(ratio),
         summary=outcome.summary or "",
-        reservations=("the counts are taken as the file states them",),
+        reservations=reservations,
     )
 
 

@@ -179,7 +179,7 @@ def certificate_schema() -> dict[str, Any]:
     --------
     >>> found = certificate_schema()
     >>> [kind["properties"]["kind"]["const"] for kind in found["oneOf"]][-4:]
-    ['canaries', 'attack-table', 'views', 'proof']
+    ['attack-table', 'outputs', 'views', 'proof']
     """
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -192,7 +192,8 @@ def certificate_schema() -> dict[str, Any]:
             _mechanism(),
             _replay(),
             _canaries(),
-            _attack_table(),
+            _of_counts("attack-table", {"rows": _COUNTED}),
+            _of_counts("outputs", _OUTPUTS),
             _views(),
             _proof(),
         ],
@@ -438,6 +439,13 @@ def _proof() -> dict[str, Any]:
     )
 
 
+_AT_CONFIDENCE = {
+    "epsilon": _field("statement", _NUMBER, "What is claimed."),
+    "delta": _field("statement", _NUMBER, "Where it is claimed."),
+    "alpha": _field("choice", _NUMBER, "1 less --confidence, or 0.05."),
+}
+
+
 def _canaries() -> dict[str, Any]:
     counted = "As the scores have it; without --scores a reservation says so."
     return _certificate(
@@ -451,9 +459,7 @@ def _canaries() -> dict[str, Any]:
                 "canaries": _field("fact", _INTEGER, counted),
                 "included": _field("fact", _INTEGER, counted),
                 "coins": _field("fact", _INTEGER, counted),
-                "epsilon": _field("statement", _NUMBER, "What is claimed."),
-                "delta": _field("statement", _NUMBER, "Where it is claimed."),
-                "alpha": _field("choice", _NUMBER, "1 less --confidence, or 0.05."),
+                **_AT_CONFIDENCE,
             }
         ),
         quantities=_object(
@@ -475,20 +481,21 @@ def _canaries() -> dict[str, Any]:
     )
 
 
-def _attack_table() -> dict[str, Any]:
-    counted = "Hits and runs with the target, hits and runs without it, a row each."
+def _of_counts(kind: str, instance: Mapping[str, Any]) -> dict[str, Any]:
     return _certificate(
-        "attack-table",
-        _field("fact", {"const": "attack-table"}, "No installed claim's name."),
+        kind,
+        _field("fact", {"const": kind}, "No installed claim's name."),
         _THEIRS,
         _field("label", _TEXT, "What the two sides are."),
-        parameters=_object(
-            {
-                "epsilon": _field("statement", _NUMBER, "What is claimed."),
-                "delta": _field("statement", _NUMBER, "Where it is claimed."),
-                "alpha": _field("choice", _NUMBER, "1 less --confidence, or 0.05."),
-            }
-        ),
-        quantities=_object({"ratio": _field("fact", _NUMBER, "At the file's own alpha; above 1.")}),
-        instance=_object({"rows": _field("fact", _list(_list(_INTEGER)), counted)}),
+        parameters=_object(_AT_CONFIDENCE),
+        quantities=_object({"ratio": _field("fact", _NUMBER, "At the file's own alpha.")}),
+        instance=_object(instance),
     )
+
+
+_COUNTED = _field("fact", _list(_list(_INTEGER)), "Hits and runs of one side, and of the other.")
+_OF_FILES, _UNUSUAL = "As the files have it, with --outputs.", "A reservation, if unusual."
+_OUTPUTS = {"rows": _COUNTED, "sha256": _field("fact", _list(_TEXT), _OF_FILES)}
+_OUTPUTS |= {"outputs": _field("fact", _list(_INTEGER), _OF_FILES)}
+_OUTPUTS |= {"ignore": _field("choice", _list(_TEXT), _UNUSUAL)}
+_OUTPUTS |= {name: _field("choice", _NUMBER, _UNUSUAL) for name in ("seed", "confidence")}

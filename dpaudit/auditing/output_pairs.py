@@ -1,0 +1,355 @@
+"""Outputs of two datasets in files: which file or rows are of which, and what counts of a row.
+
+Columns that say nothing of an output and would tell the files apart by themselves are left out and
+named: running numbers, names of runs, labels of the file. Texts become a number for each kind.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpaudit._typing import Array
+from dpaudit.auditing.column_files import ColumnFile, read_columns
+from dpaudit.auditing.delimited import Column, Texts
+from dpaudit.errors import DataError, InvalidArgument, Shown, shorten
+from dpaudit.report.formatting import count
+
+_MOST_KINDS = 200  # of texts in a column
+_LEAST = 40  # outputs of a dataset
+# Names of columns that are no part of an output, and of one that says which dataset a row is of.
+_ASIDE = frozenset(
+    "id index idx row rowid row_id run run_id runid no nr number trial draw iteration iter seed "
+    "uuid guid key timestamp date datetime created line unnamed:_0".split()
+)
+_SIDES = frozenset(
+    "dataset data side world group which label condition arm database db input neighbour neighbor "
+    "is_neighbour is_neighbor in_out member membership included target pair".split()
+)
+# What the first of the two is called, beside the second.
+_CALLED = (
+    ("dataset", "neighbour"),
+    ("dataset", "neighbor"),
+    ("d", "d'"),
+    ("d", "d_prime"),
+    ("d1", "d2"),
+    ("d0", "d1"),
+    ("x", "x'"),
+    ("x", "x_prime"),
+    ("p", "q"),
+    ("a", "b"),
+    ("with", "without"),
+    ("in", "out"),
+    ("1", "0"),
+    ("1.0", "0.0"),
+    ("true", "false"),
+    ("yes", "no"),
+    ("on_dataset", "on_neighbour"),
+    ("with_target", "without_target"),
+    ("left", "right"),
+    ("first", "second"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class OutputPair:
+    """Outputs of a dataset and of its neighbour.
+
+    Parameters
+    ----------
+    on_dataset, on_neighbour
+        Shape ``(n, k)`` and ``(m, k)``, in the order of the files.
+    names
+        Of the k numbers.
+    found
+        What was read, a sentence a file.
+    left_out
+        Columns that are no part of an output, and why.
+    digests
+        SHA-256 of each file.
+    ignore
+        Names of columns that the caller left out.
+    """
+
+    on_dataset: Array
+    on_neighbour: Array
+    names: tuple[str, ...]
+    found: tuple[str, ...]
+    left_out: tuple[str, ...]
+    digests: tuple[str, ...]
+    ignore: tuple[str, ...] = ()
+
+    @property
+    def is_of_guesses(self) -> bool:
+        """Whether an output is a single 0 or 1."""
+        sides = (self.on_dataset, self.on_neighbour)
+        return all(one.shape[1] == 1 and np.isin(one, (0.0, 1.0)).all() for one in sides)
+
+
+def read_outputs(paths: Sequence[Path], ignore: Sequence[str] = ()) -> OutputPair:
+    """Return the outputs of two files, or of one that says which dataset a row is of.
+
+    Parameters
+    ----------
+    paths
+        One or two.
+    ignore
+        Names of columns that are left out.
+
+    Raises
+    ------
+    DataError
+        A file cannot be read, or the two do not hold outputs of the same kind.
+    InvalidArgument
+        There are more than two, or a column that is to be ignored is not there.
+
+    Examples
+    --------
+    >>> read_outputs([Path("missing.csv")] * 3)
+    Traceback (most recent call last):
+    dpaudit.errors.InvalidArgument: --outputs: got 3 files, expected two, of a dataset and of its \
+neighbour, or one that says in a column which of them
+    """
+    if len(paths) not in (1, 2):
+        expected = (
+            "two, of a dataset and of its neighbour, or one that says in a column which of them"
+        )
+        raise InvalidArgument("--outputs", Shown(f"{len(paths)} files"), expected)
+    files = [read_columns(path) for path in paths]
+    kept = tuple[str, ...]()
+    if len(files) == 1:
+        first, second, kept = _sides_of(files[0])
+    else:
+        first, second = files
+    first, second = _without(first, second, ignore)
+    first, second, aside = _without_asides(*_matched(first, second))
+    on_p, on_q, names, texts = _numbers(first, second)
+    for one, rows in ((first, on_p), (second, on_q)):
+        _require_enough(one.path, rows)
+    return OutputPair(
+        on_p,
+        on_q,
+        names,
+        tuple(
+            f"{one.path}: {_said(rows, len(names), texts, one.guesses)}"
+            for one, rows in ((first, len(on_p)), (second, len(on_q)))
+        ),
+        (*kept, *aside),
+        tuple(hashlib.sha256(path.read_bytes()).hexdigest() for path in paths),
+        tuple(ignore),
+    )
+
+
+def _said(rows: int, numbers: int, texts: bool, guesses: Sequence[str]) -> str:
+    many = "a text" if texts else f"{numbers} number{'' if numbers == 1 else 's'}"
+    return ", ".join([f"{count(rows)} outputs of {many}", *guesses])
+
+
+def _require_enough(path: Path, rows: Array) -> None:
+    if len(rows) < _LEAST:
+        raise DataError(f"{path}: holds {len(rows)} outputs, expected at least {_LEAST} a dataset")
+
+
+# Which dataset
+
+
+def _sides_of(file: ColumnFile) -> tuple[ColumnFile, ColumnFile, tuple[str, ...]]:
+    """Return the outputs of either dataset of one file, and what says which."""
+    if len(file.parts) == 2 and _ordered([name for name, _ in file.parts]) is not None:
+        first, second = _ordered([name for name, _ in file.parts]) or ("", "")
+        parts = dict(file.parts)
+        return parts[first], parts[second], (f"array {shorten(first)} is taken as the dataset",)
+    if len(file.columns) == 2 and (beside := _beside(file)) is not None:
+        return beside
+    place = _column_of_sides(file)
+    column = file.columns[place]
+    texts = column.values.astype(str)
+    first, second = _ordered(list(dict.fromkeys(texts))) or tuple(dict.fromkeys(texts))
+    others = [one for n, one in enumerate(file.columns) if n != place]
+    found = [
+        replace(file, columns=tuple(_rows(one, texts == word) for one in others))
+        for word in (first, second)
+    ]
+    said = f"{column.shown} says which dataset: {shorten(first)} and {shorten(second)}"
+    return found[0], found[1], (said,)
+
+
+def _rows(column: Column, chosen: Any) -> Column:
+    return replace(column, values=column.values[chosen])
+
+
+def _beside(file: ColumnFile) -> tuple[ColumnFile, ColumnFile, tuple[str, ...]] | None:
+    """Return two columns side by side as outputs of two datasets, if their names say so."""
+    names = [one.name or "" for one in file.columns]
+    if (ordered := _ordered(names)) is None:
+        return None
+    found = []
+    for name in ordered:
+        column = file.columns[names.index(name)]
+        found.append(replace(file, columns=(replace(column, name=None),)))
+    return found[0], found[1], (f"column {shorten(ordered[0])} is taken as the dataset's",)
+
+
+def _ordered(words: Sequence[str]) -> tuple[str, str] | None:
+    """Return two words, that of the dataset first; None where they are not known as such."""
+    small = [word.strip().lower() for word in words]
+    for pair in _CALLED:
+        if len(words) == 2 and set(small) == set(pair):
+            first = small.index(pair[0])
+            return words[first], words[1 - first]
+    return None
+
+
+def _column_of_sides(file: ColumnFile) -> int:
+    """Return the place of the column that says which dataset a row is of."""
+    two = [n for n, one in enumerate(file.columns) if len(np.unique(one.values)) == 2]
+    named = [n for n in two if _plain(file.columns[n].name) in _SIDES]
+    called = [n for n in two if _ordered(list(np.unique(file.columns[n].values.astype(str))))]
+    texts = [n for n in two if file.columns[n].is_text]
+    if len(file.columns) > 1:
+        for chosen in (named, texts, called, two):
+            if len(chosen) == 1:
+                return chosen[0]
+    expected = "a column named dataset with two values, or two files"
+    raise DataError(f"{file.path}: does not say which row is of which dataset, expected {expected}")
+
+
+def _plain(name: str | None) -> str:
+    return (name or "").strip().lower().replace(" ", "_").replace("-", "_")
+
+
+# Which columns
+
+
+def _without(
+    first: ColumnFile, second: ColumnFile, ignore: Sequence[str]
+) -> tuple[ColumnFile, ColumnFile]:
+    for name in ignore:
+        if name not in (*first.names, *second.names):
+            there = ", ".join(str(one) for one in first.names if one) or "none that has a name"
+            raise InvalidArgument("--ignore", name, f"a column of the files: {there}")
+    found = [
+        replace(one, columns=tuple(c for c in one.columns if c.name not in ignore))
+        for one in (first, second)
+    ]
+    return _require_columns(found[0]), _require_columns(found[1])
+
+
+def _require_columns(file: ColumnFile) -> ColumnFile:
+    if not file.columns:
+        raise DataError(f"{file.path}: nothing is left of an output, expected a column of outputs")
+    return file
+
+
+def _matched(first: ColumnFile, second: ColumnFile) -> tuple[ColumnFile, ColumnFile]:
+    """Return the two with columns in the same order: by name where both have the same names."""
+    if len(first.columns) != len(second.columns):
+        first, second = (_without_counters(one) for one in (first, second))
+    names, others = first.names, second.names
+    if None not in names and len(set(names)) == len(names) and set(names) == set(others):
+        places = [others.index(name) for name in names]
+        return first, replace(second, columns=tuple(second.columns[n] for n in places))
+    if len(names) != len(others):
+        said = f"has {_columns(second)}, expected {_columns(first)} as in {first.path}"
+        raise DataError(f"{second.path}: {said}")
+    for one, other in zip(first.columns, second.columns, strict=True):
+        if one.is_text != other.is_text:
+            kinds = ("texts", "numbers") if other.is_text else ("numbers", "texts")
+            said = f"{other.shown} holds {kinds[0]}, expected {kinds[1]} as in {first.path}"
+            raise DataError(f"{second.path}: {said}")
+    return first, second
+
+
+def _columns(file: ColumnFile) -> str:
+    named = [one for one in file.names if one]
+    size = len(file.columns)
+    return f"{size} column{'' if size == 1 else 's'}" + (f" ({', '.join(named)})" if named else "")
+
+
+def _without_counters(file: ColumnFile) -> ColumnFile:
+    kept = tuple(one for one in file.columns if not _counts_rows(one.values, one.values))
+    return replace(file, columns=kept) if kept else file
+
+
+def _without_asides(
+    first: ColumnFile, second: ColumnFile
+) -> tuple[ColumnFile, ColumnFile, tuple[str, ...]]:
+    """Return the two without columns that are no part of an output, and why they are none."""
+    reasons = [
+        _why_aside(one, other) for one, other in zip(first.columns, second.columns, strict=True)
+    ]
+    kept = [n for n, why in enumerate(reasons) if not why]
+    said = tuple(
+        f"{first.columns[n].shown} is left out: {why}" for n, why in enumerate(reasons) if why
+    )
+    if not kept:
+        raise DataError(f"{first.path}: {said[0]}, and nothing else is there; expected outputs")
+    found = [replace(one, columns=tuple(one.columns[n] for n in kept)) for one in (first, second)]
+    return found[0], found[1], said
+
+
+def _why_aside(one: Column, other: Column) -> str:
+    """Return why a column is no part of an output, "" if it is one."""
+    if _counts_rows(one.values, other.values):
+        return "it counts rows, which is no output"
+    if _plain(one.name) in _ASIDE:
+        return "by its name it is no output"
+    if one.is_text:
+        kinds = [set(each.values.tolist()) for each in (one, other)]
+        if all(len(each) == 1 for each in kinds) and kinds[0] != kinds[1]:
+            return "it is the same text in each row of a file, as a label of the file is"
+        if all(len(k) == len(c.values) for k, c in zip(kinds, (one, other), strict=True)):
+            return "each of its texts is another one, as names of runs are"
+    return ""
+
+
+def _counts_rows(one: Any, other: Any) -> bool:
+    """Return whether numbers count: equal steps in a file, or no gap in either or in both."""
+    if one.dtype.kind == "U" or len(one) < 3 or len(other) < 3:
+        return False
+    steps = [np.diff(values) for values in (one, other)]
+    if all(s[0] != 0 and bool((s == s[0]).all()) for s in steps):
+        return True
+    return any(map(_has_no_gap, (one, other, np.concatenate([one, other]))))
+
+
+def _has_no_gap(values: Array) -> bool:
+    steps = np.diff(np.sort(values))
+    return len(values) >= _LEAST and bool((steps == 1).all())
+
+
+# Numbers
+
+
+def _numbers(first: ColumnFile, second: ColumnFile) -> tuple[Array, Array, tuple[str, ...], bool]:
+    """Return the outputs as numbers, with the name of each, and whether they are one text."""
+    on_p, on_q, names = list[Array](), list[Array](), list[str]()
+    for place, (one, other) in enumerate(zip(first.columns, second.columns, strict=True)):
+        name = one.name or (f"number {place + 1}" if len(first.columns) > 1 else "the output")
+        kinds = _kinds(first.path, one, other) if one.is_text else None
+        on_p.append(_as_numbers(one, kinds))
+        on_q.append(_as_numbers(other, kinds))
+        size = on_p[-1].shape[1]
+        names += [name] if kinds is None else [f"{name}, kind {n + 1}" for n in range(size)]
+    texts = len(first.columns) == 1 and first.columns[0].is_text
+    return np.hstack(on_p), np.hstack(on_q), tuple(names), texts
+
+
+def _kinds(path: Path, one: Column, other: Column) -> Texts:
+    """Return the kinds of texts that become a number each: of two kinds one of them."""
+    kinds: Texts = np.unique(np.concatenate([one.values, other.values]))
+    if len(kinds) > _MOST_KINDS:
+        said = f"{one.shown} holds {count(len(kinds))} different texts"
+        raise DataError(f"{path}: {said}, expected numbers, or {_MOST_KINDS} kinds")
+    return kinds[1:] if len(kinds) == 2 else kinds
+
+
+def _as_numbers(column: Column, kinds: Texts | None) -> Array:
+    if kinds is None:
+        return np.asarray(column.values, dtype=np.float64)[:, None]
+    return np.asarray(column.values[:, None] == kinds, dtype=np.float64)

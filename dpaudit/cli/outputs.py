@@ -1,0 +1,63 @@
+"""``dpaudit audit --outputs``: files of outputs that somebody drew, and what was read of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dpaudit.cli.streams as streams
+from dpaudit.cli.batch import Batch
+from dpaudit.cli.formats import Formats
+
+if TYPE_CHECKING:
+    from dpaudit.auditing.output_audit import PreparedOutputs
+    from dpaudit.cli.accepting import Acceptances
+    from dpaudit.cli.description import AuditCommand
+    from dpaudit.cli.output import Output
+    from dpaudit.execution import Executor
+
+
+def run_outputs(
+    described: AuditCommand,
+    overrides: dict[str, Any],
+    executor: Executor,
+    output: Output,
+    acceptances: Acceptances,
+) -> int:
+    """Audit files of outputs and return the exit status.
+
+    Raises
+    ------
+    InvalidArgument
+        An option means nothing to outputs that are there already.
+    """
+    from dpaudit.auditing.output_audit import settings_for_outputs
+    from dpaudit.files import prepare_directory
+
+    given = {**overrides, **described.own}
+    settings_for_outputs(given)
+    places = [None] if output.formats != Formats() else []
+    batch = Batch(
+        names=["drawn outputs"],
+        places=places,
+        baselines=[acceptances.of_audit(None)],
+        executor=executor,
+        output=output,
+    )
+    ready = {}
+    with batch.attempt(0):
+        ready[0] = _prepared(described, given)
+        if not output.quiet and output.formats.shown is None:
+            for line in (*ready[0].pair.found, *ready[0].pair.left_out):
+                streams.tell(line)
+    if output.directory is not None and ready:
+        prepare_directory(output.directory)
+    return batch.run(ready)
+
+
+def _prepared(described: AuditCommand, given: dict[str, Any]) -> PreparedOutputs:
+    from dpaudit.auditing.output_audit import prepared_outputs, settings_for_outputs
+    from dpaudit.auditing.plan import Command
+
+    plan = Command(given, tuple(described.targets), outputs=True)
+    ignore = given.get("ignore", ())
+    return prepared_outputs(described.targets, settings_for_outputs(given), plan, ignore)
