@@ -440,8 +440,7 @@ def _proof() -> dict[str, Any]:
 
 
 _AT_CONFIDENCE = {
-    "epsilon": _field("statement", _NUMBER, "What is claimed."),
-    "delta": _field("statement", _NUMBER, "Where it is claimed."),
+    **dict.fromkeys(("epsilon", "delta"), _field("statement", _NUMBER, "What is claimed.")),
     "alpha": _field("choice", _NUMBER, "1 less --confidence, or 0.05."),
 }
 
@@ -496,6 +495,6 @@ def _of_counts(kind: str, instance: Mapping[str, Any]) -> dict[str, Any]:
 _COUNTED = _field("fact", _list(_list(_INTEGER)), "Hits and runs of one side, and of the other.")
 _OF_FILES, _UNUSUAL = "As the files have it, with --outputs.", "A reservation, if unusual."
 _OUTPUTS = {"rows": _COUNTED, "sha256": _field("fact", _list(_TEXT), _OF_FILES)}
-_OUTPUTS |= {"outputs": _field("fact", _list(_INTEGER), _OF_FILES)}
-_OUTPUTS |= {"ignore": _field("choice", _list(_TEXT), _UNUSUAL)}
+_OUTPUTS["outputs"] = _field("fact", _list(_INTEGER), _OF_FILES)
+_OUTPUTS["ignore"] = _field("choice", _list(_TEXT), _UNUSUAL)
 _OUTPUTS |= {name: _field("choice", _NUMBER, _UNUSUAL) for name in ("seed", "confidence")}

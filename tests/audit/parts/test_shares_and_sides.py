@@ -18,7 +18,7 @@ import dpaudit.auditing.schedule as schedule
 import dpaudit.auditing.witness as witness
 from dpaudit.auditing.betting import Bettor
 from dpaudit.auditing.divergence import Binned, Seen, _most
-from dpaudit.auditing.drawn import event_evidence
+from dpaudit.auditing.drawn_bound import event_evidence
 from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.event import Promising, _at_its_point, certified, promising
 from dpaudit.auditing.largest_loss import Peak, Recomputed, Winner, _bounded, largest_loss
