@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from dpaudit.auditing.attack_tables import audit_table
     from dpaudit.auditing.canaries import audit_scores
     from dpaudit.auditing.drawn import audit_outputs
+    from dpaudit.auditing.membership import audit_membership
     from dpaudit.auditing.run import audit_case, audit_claim
     from dpaudit.datasets.dataset import Dataset
     from dpaudit.domains.domain import Domain
@@ -135,6 +136,7 @@ _HOME = {
     "audit": "auditing.api",
     "audit_case": "auditing.run",
     "audit_claim": "auditing.run",
+    "audit_membership": "auditing.membership",
     "audit_outputs": "auditing.drawn",
     "audit_scores": "auditing.canaries",
     "audit_table": "auditing.attack_tables",
@@ -212,6 +214,7 @@ __all__ = [
     "audit",
     "audit_case",
     "audit_claim",
+    "audit_membership",
     "audit_outputs",
     "audit_scores",
     "audit_table",

@@ -250,6 +250,9 @@ USES = {
     "audit_scores": lambda: (
         dpaudit.audit_scores(*canaries(), delta=1e-5, claim=1.0).measured.lower > 1
     ),
+    "audit_membership": lambda: (
+        dpaudit.audit_membership(*scores(), delta=1e-5).verdict == "not refuted"
+    ),
     "audit_table": lambda: (
         dpaudit.audit_table([(471, 500, 23, 500)], delta=1e-5).measured.lower > 2.6
     ),

@@ -28,6 +28,7 @@ from dpaudit.cli.prove import prove
 from dpaudit.cli.replay import replay
 from dpaudit.cli.reproduce import reproduce
 from dpaudit.cli.scan import scan
+from dpaudit.cli.scores import scores
 from dpaudit.cli.selftest import selftest
 from dpaudit.cli.sensitivity import sensitivity
 from dpaudit.cli.spend import spend
@@ -55,6 +56,7 @@ _PANELS: dict[str, dict[str, Callable[..., int | None]]] = {
         "views": views,
         "prove": prove,
         "canary": canary,
+        "scores": scores,
         "table": table,
         "deployment": deployment,
         "verify": verify,

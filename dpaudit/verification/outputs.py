@@ -26,7 +26,8 @@ _COUNTS_OF_FILE = (
     "the counts are taken as the file states them; --outputs FILE, for each, counts them again"
 )
 _COUNTS_OF_TABLE = "the counts are taken as the file states them"
-_USUAL: dict[str, Any] = {"seed": 0, "confidence": 0.95, "ignore": []}
+# Of scores epsilon has a half of the error probability.
+_USUAL: dict[str, tuple[Any, ...]] = {"seed": (0,), "confidence": (0.95, 0.975), "ignore": ([],)}
 
 
 def counts_of(
@@ -73,9 +74,9 @@ def counted_again(
     """Return what the reader's files say against a certificate, and what is left to reserve."""
     chosen = tuple(
         f"{name} = {shorten(document.instance[name])} is the file's choice, and "
-        f"{shorten(usual)} is usual"
+        f"{shorten(usual[0])} is usual"
         for name, usual in _USUAL.items()
-        if document.instance[name] != usual
+        if document.instance[name] not in usual
     )
     if not reader.outputs:
         return (), (_COUNTS_OF_FILE, *chosen)
