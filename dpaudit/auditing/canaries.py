@@ -19,6 +19,7 @@ import dpaudit.records as records
 from dpaudit.auditing.canary_table import Asked, Table, as_table, asked_of, game_of
 from dpaudit.auditing.drawn import audit_outputs
 from dpaudit.auditing.result import reason
+from dpaudit.errors import InvalidArgument
 from dpaudit.estimation import canaries, inclusion
 from dpaudit.estimation.canaries import Counted, Design, Game
 from dpaudit.estimation.one_run import P_VALUE_ROUNDING
@@ -102,7 +103,7 @@ def audit_scores(
         Numbers of guesses, fixed before scores were seen (by default from n alone).
     epsilon
         Of the former call ``audit_scores(on_dataset, on_neighbour, epsilon=...)``, now
-        `audit_outputs`, which it is handed to.
+        `audit_outputs`, which it is handed to; refused beside coins, as it claims nothing of them.
     show_records
         Whether messages may hold values of scores.
 
@@ -132,6 +133,7 @@ def audit_scores(
     ('refuted', True)
     """
     if epsilon is not None:
+        _refuse_coins(included, epsilon)
         return audit_outputs(
             scores,
             included,
@@ -146,6 +148,13 @@ def audit_scores(
         asked = asked_of(table, delta, confidence, design, estimator, claim, seed, guesses)
         rerun = _rerun(asked, guesses, grouped=table.group is not None)
         return certified(table, asked, "given by the caller", rerun)
+
+
+def _refuse_coins(included: Any, epsilon: float) -> None:
+    """Refuse the former call where its second argument can be nothing but coins."""
+    coins = np.asarray(included)
+    if coins.dtype.kind in "biuf" and set(np.unique(coins).tolist()) <= {0, 1}:
+        raise InvalidArgument("epsilon", epsilon, "claim= of canaries, or audit_outputs of outputs")
 
 
 def certified(

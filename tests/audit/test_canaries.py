@@ -166,6 +166,12 @@ def test_the_former_call_is_that_of_outputs(rng):
     assert former == dpaudit.audit_outputs(on, off, epsilon=1.0)
 
 
+def test_the_former_call_takes_no_coins_for_outputs(scores, included):
+    for coins in (included, included.astype(int), included.astype(float)):
+        with pytest.raises(InvalidArgument, match=r"epsilon: got 1\.0, expected claim="):
+            dpaudit.audit_scores(scores, coins, epsilon=1.0)
+
+
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
