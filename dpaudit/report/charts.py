@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+import dpaudit._validate as check
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.palette import (
     BLUE,
@@ -44,13 +45,15 @@ CLAIMED_MARK, PROVED_MARK = "D", "s"
 DATASET: dict[str, Any] = {"color": PINK, "fill": True, "alpha": 0.55}
 NEIGHBOUR: dict[str, Any] = {"color": GREEN, "linewidth": 1.6}
 
+_POINTS, _LEAST_POINTS = 10, 7  # of letters
+_NARROWEST, _LOWEST = 2.0, 0.8  # inches; of the natural height
 _STYLE: dict[str, Any] = {
     "svg.fonttype": "none",  # text stays text: it can be searched, read aloud and copied
     "svg.hashsalt": "dpaudit",  # one report, one sequence of bytes
     "pdf.fonttype": 42,  # text that publishers take
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 10,
+    "font.size": _POINTS,
     "text.color": INK,
     "axes.edgecolor": FAINT,
     "axes.labelcolor": INK,
@@ -118,7 +121,10 @@ def render_svg(picture: Picture, *, prefix: str) -> str:
 
 
 def draw_pictures(
-    pictures: Sequence[Picture], path: str | os.PathLike[str] | None = None
+    pictures: Sequence[Picture],
+    path: str | os.PathLike[str] | None = None,
+    *,
+    width: float | None = None,
 ) -> NDArray[np.object_]:
     """Return the axes of a new figure with pictures one below the other; write it where asked.
 
@@ -131,6 +137,9 @@ def draw_pictures(
         From above to below, at least one.
     path
         A file that is written; its ending says whether as PDF, SVG or PNG.
+    width
+        Of the figure in inches; as wide as the widest picture by default. Letters of a narrow one
+        shrink to seven points and no further.
 
     Returns
     -------
@@ -140,7 +149,7 @@ def draw_pictures(
     Raises
     ------
     InvalidArgument
-        The ending is none of these.
+        The ending is none of these, or the width is less than 2 inches.
     DataError
         The file cannot be written.
     """
@@ -148,15 +157,23 @@ def draw_pictures(
 
     if path is not None and _ending(path) not in _FORMATS:
         raise InvalidArgument("path", os.fspath(path), f"a file that ends in {_listed_formats()}")
-    width, heights = max(one.size[0] for one in pictures), [one.size[1] for one in pictures]
-    with _own_style():
-        figure = Figure(figsize=(width, sum(heights)), layout="constrained")
+    natural, heights = max(one.size[0] for one in pictures), [one.size[1] for one in pictures]
+    scale = 1.0 if width is None else _checked(width) / natural
+    with _own_style(), _letters_of(min(scale, 1.0)):
+        size = natural * scale, sum(heights) * max(scale, _LOWEST)
+        figure = Figure(figsize=size, layout="constrained")
         axes = figure.subplots(len(pictures), 1, squeeze=False, height_ratios=heights)[:, 0]
         for picture, one in zip(pictures, axes, strict=True):
             picture.draw(one)
         if path is not None:
             _write(figure, path)
     return np.asarray(axes)
+
+
+def _checked(width: float) -> float:
+    if check.positive("width", width) < _NARROWEST:
+        raise InvalidArgument("width", width, f"at least {_NARROWEST:g} inches")
+    return width
 
 
 _FORMATS = ("pdf", "svg", "png")
@@ -180,6 +197,17 @@ def _write(figure: Figure, path: str | os.PathLike[str]) -> None:
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise DataError(f"{one_line(os.fspath(path))}: not written ({reason})") from error
+
+
+@contextmanager
+def _letters_of(scale: float) -> Iterator[None]:
+    """Draw with letters of so much of their size, of seven points at least."""
+    import matplotlib
+
+    points = max(_LEAST_POINTS, _POINTS * scale)
+    sizes = {"font.size": points, "legend.fontsize": points * 0.9}
+    with matplotlib.rc_context(sizes):
+        yield
 
 
 @contextmanager

@@ -39,6 +39,8 @@ def _holds_any(points: Sequence[float | None] | None) -> bool:
     return points is not None and any(point is not None for point in points)
 
 
-def draw_result(result: Result, path: str | os.PathLike[str] | None = None) -> NDArray[np.object_]:
+def draw_result(
+    result: Result, path: str | os.PathLike[str] | None = None, *, width: float | None = None
+) -> NDArray[np.object_]:
     """Return the axes of all pictures of a result; write them where asked."""
-    return draw_pictures(show_result(result), path)
+    return draw_pictures(show_result(result), path, width=width)

@@ -388,18 +388,21 @@ class Result(Document):
         """Print the claim, the three numbers and the reason of the verdict."""
         print(self)
 
-    def figure(self, path: str | os.PathLike[str] | None = None) -> NDArray[np.object_]:
+    def figure(
+        self, path: str | os.PathLike[str] | None = None, *, width: float | None = None
+    ) -> NDArray[np.object_]:
         """Return matplotlib axes, shape ``(pictures,)``, with the pictures of the report.
 
         They are written to ``path`` where one is given, which ends in ``.pdf``, ``.svg`` or
-        ``.png``. The figure is ``axes[0].figure``; nothing else holds it.
+        ``.png``; a PDF holds its fonts. ``width`` is in inches, say 3.3 for one column of two.
+        The figure is ``axes[0].figure``; nothing else holds it.
 
         Raises
         ------
         InvalidArgument, DataError
-            The file ends otherwise, or cannot be written.
+            The file ends otherwise or cannot be written, or the width is below 2 inches.
         """
-        return draw_figure(self, path)
+        return draw_figure(self, path, width=width)
 
     def to_latex(self) -> str:
         r"""Return the name, the three numbers and the verdict: a row of five columns in LaTeX."""

@@ -41,6 +41,8 @@ def render_latex(result: Any) -> str:
 
 
 @singledispatch
-def draw_figure(result: Any, path: str | os.PathLike[str] | None = None) -> NDArray[np.object_]:
+def draw_figure(
+    result: Any, path: str | os.PathLike[str] | None = None, *, width: float | None = None
+) -> NDArray[np.object_]:
     """Return the axes of a figure of a result, and write it to a file where one is named."""
     raise TypeError(f"nothing draws a {type(result).__name__}")

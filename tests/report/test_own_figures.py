@@ -66,6 +66,21 @@ def test_every_kind_of_result_draws_itself_and_changes_no_setting(result, tmp_pa
     assert dict(matplotlib.rcParams) == before
 
 
+def test_a_figure_fits_one_column_of_two_and_stays_readable(audited, tmp_path):
+    axes = audited.figure(tmp_path / "one.pdf", width=3.3)
+    figure = axes[0].figure
+    assert figure.get_size_inches()[0] == pytest.approx(3.3)
+    figure.draw_without_rendering()
+    words = [one for one in figure.findobj(matplotlib.text.Text) if one.get_text()]
+    assert min(one.get_fontsize() for one in words) >= 6.3
+    assert all(figure.bbox.x0 <= one.get_window_extent().x0 for one in axes[0].get_yticklabels())
+    page = (tmp_path / "one.pdf").read_bytes()
+    assert b"/FontFile2" in page  # letters of a TrueType font, inside the file
+    assert b"/Subtype /Image" not in page
+    with pytest.raises(InvalidArgument, match="width"):
+        audited.figure(width=1.0)
+
+
 @pytest.mark.parametrize(("ending", "starts"), [("svg", b"<?xml"), ("PNG", b"\x89PNG")])
 def test_a_file_is_what_its_ending_says(audited, tmp_path, ending, starts):
     audited.figure(tmp_path / f"one.{ending}")
