@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import dpaudit._validate as check
+from dpaudit._references import stop_here
 from dpaudit.domains import Domain, domain_of
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.guarantees.kinds import (
@@ -96,6 +97,7 @@ def prove(
     >>> found.verdict
     'withheld'
     """
+    stop_here()
     certified = check.boolean("certified", certified)
     asked = Question.of(domain, relation, (epsilon, delta, claim), seed, certified=certified)
     return asked.answer(function, form_of(function, form))

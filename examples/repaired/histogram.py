@@ -1,8 +1,8 @@
 """A histogram when people change their answer.
 
-Noise of scale 1 on every bin is right where a person joins or leaves: one bin moves by 1. Here
-the number of people is public and a person's age changes, so that one bin loses a person and
-another gains one. The counts move by 2 in all, and the noise has to be twice as wide.
+If a person joins or leaves, one bin moves by 1, and noise of scale 1 on every bin is enough. Here
+the number of people is public and one person's answer changes: one bin loses a person and another
+gains one. The counts move by 2 in all, and the noise has to be twice as wide.
 """
 
 import numpy as np
@@ -21,5 +21,7 @@ def repaired(ages, rng):
 
 
 ages, changed = np.array([23, 35, 71, 64]), np.array([23, 35, 71, 28])
-for mechanism in (broken, repaired):
-    print(dpaudit.audit(mechanism, ages, changed, epsilon=1.0))
+claim, people = {"epsilon": 1.0}, {"bounds": (0, 100), "records": 4}
+proofs = [dpaudit.prove(one, domain=people, **claim) for one in (broken, repaired)]
+audits = [dpaudit.audit(one, ages, changed, **claim) for one in (broken, repaired)]
+print(*proofs, *audits, sep="\n")

@@ -1,9 +1,8 @@
 """A median by the exponential mechanism, and its factor of two.
 
-Each price is drawn with a probability that grows with its score, how near it is to the median.
-When one record changes, one score can rise by 1 and another fall by 1, and so can the total that
-the probabilities are divided by: that is where the 2 in `exp(score / 2)` comes from. It is the
-line that is left out most often.
+The mechanism draws a price with a probability that grows with its score, how near it is to the
+median. When one record changes, one score can rise by 1 and another fall by 1. That is where the 2
+in `exp(score / 2)` comes from, and people leave it out more often than anything else.
 """
 
 import numpy as np
@@ -31,5 +30,7 @@ def repaired(paid, rng):
 
 paid = np.array([20, 50, 50, 50, 50, 50, 90, 90, 90, 90])
 changed = np.array([95, 50, 50, 50, 50, 50, 90, 90, 90, 90])
-for mechanism in (broken, repaired):
-    print(dpaudit.audit(mechanism, paid, changed, epsilon=1.0))
+claim, buyers = {"epsilon": 1.0}, {"bounds": (0, 100), "records": 10}
+proofs = [dpaudit.prove(one, domain=buyers, **claim) for one in (broken, repaired)]
+audits = [dpaudit.audit(one, paid, changed, **claim) for one in (broken, repaired)]
+print(*proofs, *audits, sep="\n")

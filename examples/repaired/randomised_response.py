@@ -1,8 +1,8 @@
 """Randomised response with two coins.
 
-Heads: tell the truth. Tails: toss again and say what the second coin says. The truth is told with
-probability 3/4, and 3/4 over 1/4 is 3: epsilon is the logarithm of 3, which is 1.0986 and not the
-1 that is often written beside it. A tenth of epsilon takes more trials to see, so that the
+Heads: tell the truth. Tails: toss again and say what the second coin says. People tell the truth
+with probability 3/4, and 3/4 over 1/4 is 3: epsilon is the logarithm of 3, 1.0986, and not the 1
+that papers often write beside it. To see a tenth of epsilon takes many answers, so that each
 function draws all of them in one call.
 """
 
@@ -22,5 +22,7 @@ def repaired(answer, trials, rng):
 
 
 yes, no = np.array([1]), np.array([0])
-for mechanism in (broken, repaired):
-    print(dpaudit.audit(mechanism, yes, no, epsilon=1.0, trials=100_000))
+claim, answers = {"epsilon": 1.0}, {"bounds": (0, 1), "records": 1, "integers": True}
+proofs = [dpaudit.prove(one, domain=answers, **claim) for one in (broken, repaired)]
+audits = [dpaudit.audit(one, yes, no, **claim, trials=100_000) for one in (broken, repaired)]
+print(*proofs, *audits, sep="\n")

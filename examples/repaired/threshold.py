@@ -1,8 +1,9 @@
 """The first question above a threshold.
 
-The sparse vector technique says which of many counts is the first above a threshold, for the
-price of one. It adds noise to the threshold and noise to every count. Published variants left the
-second out: then one output is possible on one dataset and impossible on its neighbour.
+The sparse vector technique says which of many counts is the first above a threshold, and costs as
+much as one of them, however many come before it. It adds noise to the threshold and noise to every
+count. Published variants left the second out: then one output is possible on one dataset and
+impossible on its neighbour.
 """
 
 import numpy as np
@@ -23,6 +24,9 @@ def repaired(answers, rng):
     return next((k for k, one in enumerate(counts) if one + rng.laplace(scale=4.0) > limit), None)
 
 
-answers, changed = np.array([[1, 0], [0, 1], [0, 1]]), np.array([[1, 0], [0, 1], [1, 0]])
-for mechanism in (broken, repaired):
-    print(dpaudit.audit(mechanism, answers, changed, epsilon=1.0))
+answers = np.array([[1, 0, 0, 0, 0], [0, 1, 1, 1, 1], [0, 1, 1, 1, 1]])
+changed = np.array([[1, 0, 0, 0, 0], [0, 1, 1, 1, 1], [1, 0, 0, 0, 0]])
+claim, people = {"epsilon": 1.0}, {"bounds": (0, 1), "columns": 5, "records": 3}
+proofs = [dpaudit.prove(one, domain=people, **claim) for one in (broken, repaired)]
+audits = [dpaudit.audit(one, answers, changed, **claim) for one in (broken, repaired)]
+print(*proofs, *audits, sep="\n")

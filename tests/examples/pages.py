@@ -1,16 +1,23 @@
 """Pages of the examples: ``python -m tests.examples.pages`` runs every script and writes its page.
 
-The script is the source: its docstring is the text, below it stands the code, and below that what
-it printed. Of a page that is there only its output is kept, so that a test can rebuild the rest.
+The script is the source: its docstring is the text. Below it stand the three numbers of the broken
+function and of the repaired one, the code, and what it printed. Numbers are taken from what the
+script makes, its ``proofs`` and ``audits``, and kept in ``numbers.json``, so that a test rebuilds
+every page of them and of the output that it shows.
 """
 
 import ast
 import contextlib
 import io
-import re
+import json
+import math
 import runpy
 import sys
+from dataclasses import asdict
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from pathlib import Path
+
+from dpaudit.report.formatting import number
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "examples" / "repaired"
@@ -30,6 +37,8 @@ ORDER = (
     "regression",
     "training",
 )
+NUMBERS = PAGES / "numbers.json"
+HEAD = "| | claimed | proved | measured | verdict |\n|---|---|---|---|---|\n"
 OPENED, CLOSED = "```text\n", "```\n"
 
 
@@ -47,20 +56,61 @@ def parts(source: str) -> tuple[str, str, str]:
     return title.rstrip("."), text.strip(), code
 
 
-def printed(name: str) -> str:
-    """Run a script as such, in this process, and return what it prints."""
+def ran(name: str) -> tuple[str, dict[str, dict]]:
+    """Run a script as such, in this process; return what it prints, and its numbers."""
     with contextlib.redirect_stdout(io.StringIO()) as said:
-        runpy.run_path(str(script(name)), run_name="__main__")
-    return said.getvalue()
+        names = runpy.run_path(str(script(name)), run_name="__main__")
+    pairs = zip(names["proofs"], names["audits"], strict=True)
+    return said.getvalue(), {proof.name: numbers(proof, audit) for proof, audit in pairs}
 
 
-def page(name: str, output: str) -> str:
-    """Return the page of a script."""
+def numbers(proof, audit) -> dict[str, object]:
+    """Return what is claimed, proved and measured of a function, as plain values."""
+    proved = proof.numbers.epsilon if proof.numbers else math.inf
+    both = proof.verdict == "proved" and audit.verdict == "not refuted"
+    return {
+        "claimed": audit.claimed.epsilon,
+        "delta": audit.claimed.delta,
+        "proved": proved if math.isfinite(proved) else None,
+        "stop": asdict(proof.refusal) if proof.refusal else None,
+        "measured": audit.lower,
+        "verdict": "proved" if both else audit.verdict,
+    }
+
+
+def page(name: str, output: str, found: dict[str, dict]) -> str:
+    """Return the page of a script, of what it printed and of its numbers."""
     title, text, code = parts(script(name).read_text(encoding="utf-8"))
     return (
-        f"# {title}\n\n{_spans(text)}\n\n```python\n{code}\n```\n\n"
+        f"# {title}\n\n{_spans(text)}\n\n{table(found)}\n```python\n{code}\n```\n\n"
         f"`python examples/repaired/{name}.py` prints:\n\n{OPENED}{output}{CLOSED}"
     )
+
+
+def table(found: dict[str, dict]) -> str:
+    """Return the three numbers of each function, and the line at which each proof stops."""
+    rows = [f"| `{name}` | {' | '.join(cells(one))} |\n" for name, one in found.items()]
+    stops = [
+        f"The proof of `{name}` stops at {_stop(**one['stop'])}.\n"
+        for name, one in found.items()
+        if one["stop"]
+    ]
+    return "\n".join([HEAD + "".join(rows), *stops])
+
+
+def cells(one: dict) -> list[str]:
+    """Return the cells of a function: claimed, proved, measured, verdict."""
+    claimed = f"ε = {number(one['claimed'])}"
+    if one["delta"]:
+        claimed += f", δ = {number(one['delta'])}"
+    proved = "—" if one["proved"] is None else f"ε = {_upper(one['proved'])}"
+    measured = number(one["measured"], rounding=ROUND_FLOOR)
+    return [claimed, proved, f"ε ≥ {measured}", f"**{one['verdict']}**"]
+
+
+def kept() -> dict[str, dict[str, dict]]:
+    """Return the numbers of every script that ran."""
+    return json.loads(NUMBERS.read_text(encoding="utf-8")) if NUMBERS.is_file() else {}
 
 
 def shown(text: str) -> str:
@@ -73,22 +123,34 @@ def index() -> str:
     lines = [
         "# Examples: broken and repaired\n",
         "Twelve scripts, each with a mistake that people make and its repair, from a count to a",
-        "training run. Each page is made from its script, and a test runs the script again.\n",
-        "| example | broken |",
-        "|---|---|",
+        "training run. Each shows three numbers of either function: what it *claims*, what",
+        "`dpaudit.prove` *proved* from the code for all data, and what an audit of one pair",
+        "*measured* with 95% confidence. A dash stands where a line stopped the proof, and the",
+        "example names the line.\n",
+        "| example | function | claimed | proved | measured | verdict |",
+        "|---|---|---|---|---|---|",
     ]
-    for name in ORDER:
+    for name, functions in kept().items():
         title, _, _ = parts(script(name).read_text(encoding="utf-8"))
-        lines.append(f"| [{title}]({name}.md) | {measured(name)} |")
-    return "\n".join(lines) + "\n"
+        for place, (function, one) in enumerate(functions.items()):
+            first = "" if place else f"[{title}]({name}.md)"
+            lines.append(f"| {first} | `{function}` | {' | '.join(cells(one))} |")
+    end = (
+        "\n`make examples` runs the scripts and writes these pages; a test runs every script again."
+    )
+    return "\n".join([*lines, end]) + "\n"
 
 
-def measured(name: str) -> str:
-    """Return what a page says was measured of the broken function, beside what is claimed."""
-    output = shown((PAGES / f"{name}.md").read_text(encoding="utf-8"))
-    claimed = re.search(r"claimed +ε = (\S+)", output)
-    lower = re.search(r"measured +(at least \S+)", output)
-    return f"ε = {claimed[1]} claimed, {lower[1]} measured" if claimed and lower else ""
+def _stop(place: str, reason: str, cure: str) -> str:
+    """Return where a proof stopped: the line of a script with its text, and the reason."""
+    file, _, line = place.partition(" ")[0].partition(":")
+    text = (SCRIPTS / file).read_text(encoding="utf-8").splitlines()[int(line) - 1]
+    return f"line {line}, `{text.strip()}`: {reason}{f' ({cure})' if cure else ''}"
+
+
+def _upper(epsilon: float) -> str:
+    """Return a proved number, rounded up; the last digits are those of doubles."""
+    return number(round(epsilon, 8), rounding=ROUND_CEILING)
 
 
 def _spans(text: str) -> str:
@@ -96,11 +158,20 @@ def _spans(text: str) -> str:
     return text.replace("``", "`")
 
 
+def write(name: str) -> None:
+    """Run a script, write its page, and keep its numbers."""
+    output, found = ran(name)
+    together = kept() | {name: found}
+    ordered = {one: together[one] for one in ORDER if one in together}
+    NUMBERS.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (PAGES / f"{name}.md").write_text(page(name, output, found), encoding="utf-8")
+
+
 def main() -> None:
     """Run the scripts and write all pages."""
     PAGES.mkdir(exist_ok=True)
     for name in sys.argv[1:] or ORDER:
-        (PAGES / f"{name}.md").write_text(page(name, printed(name)), encoding="utf-8")
+        write(name)
         print(name, flush=True)
     (PAGES / "index.md").write_text(index(), encoding="utf-8")
 

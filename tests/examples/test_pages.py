@@ -1,6 +1,7 @@
-"""Twelve examples, broken and repaired: each is refuted and is not, and its page shows how."""
+"""Twelve examples: the broken is refuted, the repaired is not, and each page shows both."""
 
 import ast
+import math
 import re
 
 import pytest
@@ -18,7 +19,7 @@ def test_there_are_twelve_each_with_a_page():
 @pytest.mark.parametrize("name", pages.ORDER)
 def test_a_page_is_that_of_its_script(name):
     there = (pages.PAGES / f"{name}.md").read_text(encoding="utf-8")
-    assert pages.page(name, pages.shown(there)) == there
+    assert pages.page(name, pages.shown(there), pages.kept()[name]) == there
 
 
 def test_the_index_is_that_of_the_pages():
@@ -41,17 +42,27 @@ def test_they_grow():
     assert lengths[-1] == max(lengths)
 
 
-def judged(output):
-    """Return the verdict on each function, in order."""
-    return re.findall(r"^(broken|repaired): (.*)$", output, re.M)
-
-
-BOTH = [("broken", "refuted"), ("repaired", "not refuted")]
+@pytest.mark.parametrize("name", pages.ORDER)
+def test_the_broken_is_refuted_and_the_repaired_is_not(name):
+    found = pages.kept()[name]
+    assert list(found) == ["broken", "repaired"]
+    broken, repaired = found.values()
+    assert broken["verdict"] == "refuted"
+    assert broken["measured"] > broken["claimed"]
+    assert repaired["verdict"] == ("not refuted" if repaired["stop"] else "proved")
+    assert repaired["measured"] <= repaired["claimed"]
 
 
 @pytest.mark.parametrize("name", pages.ORDER)
-def test_a_page_shows_a_refutation_and_none(name):
-    assert judged(pages.shown((pages.PAGES / f"{name}.md").read_text(encoding="utf-8"))) == BOTH
+def test_three_numbers_stand_in_order_and_a_dash_has_its_line(name):
+    for one in pages.kept()[name].values():
+        assert (one["proved"] is None) == bool(one["stop"])
+        assert one["measured"] <= (math.inf if one["proved"] is None else one["proved"])
+        assert not one["stop"] or one["stop"]["reason"] in pages.table({"f": one})
+
+
+def test_ten_repairs_are_proved():
+    assert sum(found["repaired"]["verdict"] == "proved" for found in pages.kept().values()) == 10
 
 
 # `.ci/run` runs all of them.
@@ -62,7 +73,9 @@ SLOW = [pytest.param(one, marks=pytest.mark.slow) for one in pages.ORDER if one 
 @pytest.mark.parametrize("name", [*QUICK, *SLOW])
 def test_a_script_prints_what_its_page_shows(name):
     there = pages.shown((pages.PAGES / f"{name}.md").read_text(encoding="utf-8"))
-    assert without_salt(pages.printed(name)) == without_salt(there)
+    printed, found = pages.ran(name)
+    assert without_salt(printed) == without_salt(there)
+    assert found == pages.kept()[name]
 
 
 def without_salt(text):
