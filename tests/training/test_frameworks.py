@@ -174,3 +174,18 @@ def test_an_observer_of_jax_privacy_sees_the_sum():
     noisy, _ = noise.update(given, noise.init(given))
     np.testing.assert_allclose(noise.steps, [[2.0, 2.0, 4.0]], atol=1e-6)
     np.testing.assert_allclose(noisy["a"], 1.0, atol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Secure RNG turned off", "ignore:Full backward hook is firing")
+@pytest.mark.filterwarnings("ignore:Optimal order is the")
+def test_ten_lines_of_opacus_print_what_the_page_shows(capsys):
+    pytest.importorskip("opacus", reason="make training installs opacus")
+    runpy.run_path(str(FOLDER / "opacus_ten_lines.py"), run_name="__main__")
+    numbers = [float(one) for one in re.findall(r"\d+\.\d+", capsys.readouterr().out)]
+    stated, lower, claim, same = numbers
+    page = (FOLDER.parents[1] / "docs" / "training.md").read_text(encoding="utf-8")
+    shown = re.search(r"not refuted: claimed ([\d.]+), at least ([\d.]+)\nrefuted:", page)
+    assert (stated, claim) == (float(shown[1]), 0.5)
+    assert lower == same == pytest.approx(float(shown[2]), abs=0.3)
+    assert claim < lower < stated
