@@ -19,7 +19,7 @@ LISTS := pyproject.toml constraints.txt
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test quick cluster packages tensors training docs docs-test mutants attack-proofs peers dpriv-bench proofs checkdp prove-diffprivlib published deployments statements examples faults release lint types wheelhouse bench constraints clean
+.PHONY: help audit test quick cluster packages tensors training docs docs-test mutants attack-proofs peers dpriv-bench proofs checkdp prove-diffprivlib published deployments statements examples personas faults release lint types wheelhouse bench constraints clean
 # Two pips in one .venv would trip over each other, and the jobs below use every core themselves.
 .NOTPARALLEL:
 
@@ -45,6 +45,7 @@ help:
 	@echo 'make statements   judge every statement of the papers, and write docs/statements.md and the headlines'
 	@echo 'make examples     run the twelve examples and the notebooks, write their pages, those of loops and recursions'
 	@echo 'make faults       run what finds each kind of fault, and write the pages of docs/faults'
+	@echo 'make personas     let four personas go their way, from a fresh clone and from the wheel; minutes'
 	@echo 'make release      build sdist and wheel, check both, try the wheel on every supported Python'
 	@echo 'make lint         check the style and the format'
 	@echo 'make types        check the types'
@@ -162,6 +163,7 @@ statements: $(DEV)
 # What scripts and notebooks print and show becomes part of the documentation.
 examples: $(DEV)
 	@$(BIN)/python -m tests.examples.pages
+	@$(BIN)/python -m tests.examples.pictures
 	@$(BIN)/python -m tests.examples.loops
 	@$(BIN)/python -m tests.examples.recursions
 	@$(BIN)/python -m tests.notebooks.executed
@@ -169,6 +171,10 @@ examples: $(DEV)
 # A page for each kind of fault: what finds it is run, and what that prints is shown; minutes.
 faults: $(DEV)
 	@$(BIN)/python -m tests.faults.pages $(FAULTS_ARGS)
+
+# What docs/first-hour.md shows, in environments of its own; PERSONAS_ARGS="reviewer --source wheel".
+personas: $(DEV)
+	@$(BIN)/python -m tests.personas.run $(PERSONAS_ARGS)
 
 # Needs every supported Python, on the path or from pyenv or uv; ALLOW_MISSING=1 does with fewer.
 RELEASE := build/release

@@ -24,7 +24,8 @@ def assembled() -> None:
     """Put together in build/docs-source what Sphinx reads."""
     shutil.rmtree(SOURCE, ignore_errors=True)
     site = shutil.ignore_patterns(
-        "__pycache__", *("build.py", "gallery.py", "pages.py", "reference.py", "*.txt")
+        "__pycache__",
+        *("build.py", "gallery.py", "notebooks.py", "pages.py", "reference.py", "*.txt"),
     )
     shutil.copytree(PAGES / "site", SOURCE, ignore=site)
     for name, path in found_pages().items():

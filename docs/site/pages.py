@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from notebooks import as_markdown
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs"
 HOME = "README.md"  # of docs/, which is the site's index.md
@@ -16,12 +18,14 @@ PROJECT = {
     "SECURITY.md": "security",
 }
 LINK = re.compile(r"(?<![`!])\[([^\]]+)\]\(([^)\s#]*)(#[^)\s]*)?\)")
-ITEM = re.compile(r"^[-*] \[[^\]]+\]\(([^)#:]+\.md)\)", re.MULTILINE)
+ITEM = re.compile(r"^[-*] \[[^\]]+\]\(([^)#:]+\.(?:md|ipynb))\)", re.MULTILINE)
+NOTEBOOK = ".ipynb"
 
 
 def found_pages() -> dict[str, Path]:
     """Return all pages but the first: their names on the site, and their files."""
-    pages = sorted(path for path in PAGES.rglob("*.md") if path != PAGES / HOME)
+    files = [*PAGES.rglob("*.md"), *PAGES.rglob(f"*{NOTEBOOK}")]
+    pages = sorted(path for path in files if path != PAGES / HOME)
     named = {path.relative_to(PAGES).with_suffix("").as_posix(): path for path in pages}
     return named | {page: ROOT / name for name, page in PROJECT.items()}
 
@@ -54,7 +58,7 @@ def navigation(home: str, pages: list[str]) -> list[tuple[str, list[str]]]:
 def _name(file: Path) -> str:
     """Return what the page of a file is called on the site."""
     inside = file.resolve().relative_to(ROOT).as_posix()
-    return PROJECT.get(inside, inside.removeprefix("docs/").removesuffix(".md"))
+    return PROJECT.get(inside, inside.removeprefix("docs/").removesuffix(file.suffix))
 
 
 def with_links_of_the_site(file: Path, name: str, needed: Callable[[Path], None]) -> str:
@@ -81,14 +85,19 @@ def with_links_of_the_site(file: Path, name: str, needed: Callable[[Path], None]
             return f'<a href="{up}{_rendered(inside)}">{words}</a>'
         if inside.as_posix() in ("README.md", f"docs/{HOME}"):
             return f"[{words}]({up}index.md{anchor})"
-        if inside.suffix == ".md" and _name(target) in found_pages():
+        if inside.suffix in (".md", NOTEBOOK) and _name(target) in found_pages():
             return f"[{words}]({up}{_name(target)}.md{anchor})"
         if target.is_file():
             needed(target)
             return f"[{words}]({up}{inside.as_posix()})"
         return found[0]
 
-    return LINK.sub(replaced, file.read_text(encoding="utf-8"))
+    return LINK.sub(replaced, text_of(file))
+
+
+def text_of(file: Path) -> str:
+    """Return the Markdown of a page; a notebook is turned into some."""
+    return as_markdown(file) if file.suffix == NOTEBOOK else file.read_text(encoding="utf-8")
 
 
 def _rendered(report: Path) -> str:

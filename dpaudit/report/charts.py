@@ -53,7 +53,6 @@ _STYLE: dict[str, Any] = {
     "pdf.fonttype": 42,  # text that publishers take
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
-    "font.size": _POINTS,
     "text.color": INK,
     "axes.edgecolor": FAINT,
     "axes.labelcolor": INK,
@@ -68,7 +67,6 @@ _STYLE: dict[str, Any] = {
     "xtick.labelcolor": INK,
     "ytick.labelcolor": INK,
     "legend.frameon": False,
-    "legend.fontsize": 9,
     "figure.facecolor": PAGE,
 }
 _PROLOGUE = re.compile(r"\A.*?(?=<svg )", re.DOTALL)
@@ -159,7 +157,7 @@ def draw_pictures(
         raise InvalidArgument("path", os.fspath(path), f"a file that ends in {_listed_formats()}")
     natural, heights = max(one.size[0] for one in pictures), [one.size[1] for one in pictures]
     scale = 1.0 if width is None else _checked(width) / natural
-    with _own_style(), _letters_of(min(scale, 1.0)):
+    with _own_style(min(scale, 1.0)):
         size = natural * scale, sum(heights) * max(scale, _LOWEST)
         figure = Figure(figsize=size, layout="constrained")
         axes = figure.subplots(len(pictures), 1, squeeze=False, height_ratios=heights)[:, 0]
@@ -200,22 +198,16 @@ def _write(figure: Figure, path: str | os.PathLike[str]) -> None:
 
 
 @contextmanager
-def _letters_of(scale: float) -> Iterator[None]:
-    """Draw with letters of so much of their size, of seven points at least."""
-    import matplotlib
+def _own_style(scale: float = 1.0) -> Iterator[None]:
+    """Draw as reports do: the reader's own matplotlib settings must not change one.
 
-    points = max(_LEAST_POINTS, _POINTS * scale)
-    sizes = {"font.size": points, "legend.fontsize": points * 0.9}
-    with matplotlib.rc_context(sizes):
-        yield
-
-
-@contextmanager
-def _own_style() -> Iterator[None]:
-    """Draw as reports do: the reader's own matplotlib settings must not change one."""
+    Letters have so much of their size, and seven points at least.
+    """
     import matplotlib.style
 
-    with matplotlib.style.context(_STYLE, after_reset=True):
+    points = max(_LEAST_POINTS, _POINTS * scale)
+    sizes = {"font.size": points, "legend.fontsize": 0.9 * points}
+    with matplotlib.style.context(_STYLE | sizes, after_reset=True):
         yield
 
 

@@ -23,7 +23,7 @@ CODE = re.compile(r"^( *)```.*?^\1```$|`[^`\n]+`|<!--.*?-->", re.M | re.S)
 
 def anchors(page: Path) -> set[str]:
     """Return what code hosts call the headings of a page."""
-    text = re.sub(r"^( *)```.*?^\1```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    text = re.sub(r"^( *)```.*?^\1```$", "", site.text_of(page), flags=re.M | re.S)
     named = set()
     for heading in re.findall(r"^#+ (.+)$", text, flags=re.M):
         words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
@@ -33,7 +33,7 @@ def anchors(page: Path) -> set[str]:
 
 @pytest.mark.parametrize("page", PROSE, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_lead_to_files_and_headings(page):
-    text = CODE.sub("", page.read_text(encoding="utf-8"))
+    text = CODE.sub("", site.text_of(page))
     missing = []
     for path, anchor in re.findall(r"\]\(([^)#:\s]*)(?:#([^)\s]*))?\)", text):
         target = page.parent / path if path else page
@@ -67,7 +67,7 @@ def test_a_page_that_nobody_listed_is_taken_in_and_one_that_is_not_there_is_seen
 
 def test_every_picture_is_there_and_says_what_it_shows():
     for page in PROSE:
-        for words, path in re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", page.read_text("utf-8")):
+        for words, path in re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", site.text_of(page)):
             assert words
             assert (page.parent / path).is_file(), (page.name, path)
 
