@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from dpaudit.replaying.api import replay
     from dpaudit.report.schema import Result
     from dpaudit.search.sensitivity import sensitivity
+    from dpaudit.services import Service
     from dpaudit.spending.budget import Budget
     from dpaudit.verification.document import Verdict
     from dpaudit.verification.drawn import Reader
@@ -121,6 +122,7 @@ _HOME = {
     "RenyiDP": "guarantees.kinds",
     "Result": "report.document",
     "SearchCase": "extension.case",
+    "Service": "services",
     "Sequence": "accounting.events",
     "Settings": "extension.settings",
     "ShuffledGaussian": "accounting.events",
@@ -199,6 +201,7 @@ __all__ = [
     "Result",
     "SearchCase",
     "Sequence",
+    "Service",
     "Settings",
     "ShuffledGaussian",
     "Side",

@@ -42,7 +42,7 @@ FLOORS = (
     ("store",),
     ("guarantees",),
     ("laws",),
-    ("programs",),
+    ("programs", "services"),
     ("estimation",),
     ("accounting",),
     ("tracing",),

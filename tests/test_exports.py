@@ -222,6 +222,7 @@ USES = {
     "Result": lambda: "verdict" in dpaudit.Result.model_fields,
     "SearchCase": lambda: search_case().bound == 1,
     "Sequence": lambda: len(sequence().events) == 2,
+    "Service": lambda: dpaudit.Service("http://127.0.0.1/").words == frozenset(),
     "Settings": lambda: dpaudit.Settings(trials=100).trials == 100,
     "ShuffledGaussian": lambda: (
         dpaudit.ShuffledGaussian(batches=2, noise_multiplier=1.0).sensitivity == 1

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import dpaudit.auditing.alone as alone
+import dpaudit.auditing.asking as asking
 import dpaudit.auditing.sameness as sameness
 import dpaudit.estimation.independence as independence
 import dpaudit.faults.codes as faults
@@ -90,6 +91,7 @@ def of_event(
         (
             *_no_files(drawer),
             *something_returned(drawer.mechanism, drawn.outputs),
+            *asking.of_outputs(drawer.mechanism, drawn.outputs),
             *_with_cure(drawer, independence.checks(*drawn.outputs, hits)),
         ),
         (_note(which, drawn), *_compared(drawn, tally), *timed),
@@ -140,7 +142,8 @@ def of_bets(
     further = of_event(
         drawer, drawn, tally, counted, against, f"{pairs} bet on and {count} further"
     )
-    checks = (*_with_cure(drawer, independence.checks(on_p, on_q)), *further.checks)
+    repeated = asking.of_outputs(drawer.mechanism, (on_p, on_q))
+    checks = (*repeated, *_with_cure(drawer, independence.checks(on_p, on_q)), *further.checks)
     return Kept(checks, further.notes, further.remark)
 
 

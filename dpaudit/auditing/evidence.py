@@ -217,3 +217,18 @@ class Evidence:
     def trusted(self) -> bool:
         """Whether every check passed, of the law and of the contract."""
         return all(check.passed for check in (*self.self_checks, *self.contract))
+
+
+def nothing_certified(check: SelfCheck, estimator: str = "event") -> Evidence:
+    """Return evidence that certifies nothing, as a check has failed before anything was drawn."""
+    return Evidence(
+        lower=0.0,
+        upper=None,
+        estimate=None,
+        estimator=estimator,
+        trials=0,
+        budget={},
+        counts={},
+        contract=(check,),
+        repeatable=False,
+    )

@@ -12,18 +12,13 @@ from time import monotonic
 
 from numpy.random import default_rng
 
-import dpaudit.auditing.betting as sequential_audit
+import dpaudit.auditing.asking as asking
 import dpaudit.auditing.calls as calls
 import dpaudit.auditing.copies as copies
-import dpaudit.auditing.divergence as divergence
-import dpaudit.auditing.event as black_box
-import dpaudit.auditing.exact as white_box
 import dpaudit.auditing.noise_places as noise_places
 import dpaudit.auditing.outcomes as outcomes
-import dpaudit.auditing.repeating as repeating
 import dpaudit.auditing.sameness as sameness
 import dpaudit.auditing.shrinking as shrinking
-import dpaudit.auditing.traced as traced
 import dpaudit.auditing.witness as witness
 import dpaudit.auditing.worst_pair as worst_pair
 import dpaudit.extension.registry as registry
@@ -31,10 +26,11 @@ import dpaudit.records as records
 from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.evidence import Evidence
 from dpaudit.auditing.kept import what_determines, with_machines
+from dpaudit.auditing.measures import is_from_losses, measured
 from dpaudit.auditing.own_certificate import own_certificate
 from dpaudit.auditing.plan import Call, Command, Plan, Wording
 from dpaudit.auditing.rerun import statistical_certificate
-from dpaudit.auditing.result import privacy_result, with_relation
+from dpaudit.auditing.result import privacy_result, stated_in_claim, with_relation
 from dpaudit.auditing.schedule import (
     Schedule,
     noting_what_decides,
@@ -52,7 +48,6 @@ from dpaudit.extension.claim import Statement
 from dpaudit.extension.parameters import parsed_parameters
 from dpaudit.extension.settings import Settings
 from dpaudit.laws.isolated import Isolated, is_ours
-from dpaudit.laws.mechanism import HasLossBounds, HasLossInDigits, Tiltable
 from dpaudit.records import are_shown
 from dpaudit.refutation.certificate import Certificate
 from dpaudit.report.schema import Result
@@ -143,7 +138,7 @@ class Prepared:
         """Whether what it certifies depends on chance."""
         if not isinstance(self.case, PrivacyCase):
             return False
-        return self.case.at_delta > 0 or not _from_losses(self.case, self.settings)
+        return self.case.at_delta > 0 or not is_from_losses(self.case, self.settings)
 
     def run(self, executor: Executor) -> Audited:
         """Run the audit; a refutation by drawing gets its counts and seed as a certificate."""
@@ -318,6 +313,11 @@ def _run_privacy(
         again = str(plan.updated(time=settings.time))
         result = privacy_result(claim, case, schedule.out_of_time(), settings, again)
         return Audited(with_relation(result, case), None, in_time=False)
+    except MechanismError as error:
+        if (found := asking.ended(error, case.mechanism)) is None:
+            raise
+        result = privacy_result(claim, case, found, settings, str(plan))
+        return Audited(with_relation(result, case), None, in_time=False)
 
 
 def _run_scheduled(claim: Statement, schedule: Schedule, plan: Plan) -> Audited:
@@ -362,17 +362,20 @@ def _run_laid_out(
     )
     schedule = replace(schedule, case=case, trials=chosen.trials)
     require_shares_alike(drawer, settings)
-    if not _from_losses(case, settings):
+    asked = asking.Asking.of(case.mechanism)
+    if not is_from_losses(case, settings):
         tell_plan(schedule, drawer, began)
     taken = None
     if schedule.by_looks:
-        evidence, taken, unit = schedule.evidence(drawer, partial(_privacy_evidence, case))
+        evidence, taken, unit = schedule.evidence(drawer, partial(measured, case))
         plan = plan.with_looks(taken)
     else:
-        evidence, unit = _privacy_evidence(case, drawer, settings, chosen.trials), drawer.unit
+        evidence, unit = measured(case, drawer, settings, chosen.trials), drawer.unit
         evidence = replace(evidence, unit=unit)
     if not is_ours(case.mechanism):
         plan = plan.with_unit(unit)
+    against = stated_in_claim(case, case.claimed)
+    evidence = asking.judged(evidence, drawer, asked, chosen.trials, against)
     evidence = _noted(sameness.of_the_rest(evidence, case, unjudged), chosen, drawer)
     evidence = outcomes.of_bets_on_nothing(evidence, case.mechanism)
     evidence = copies.of_first_calls(evidence, case, settings.seed)
@@ -388,10 +391,10 @@ def _run_laid_out(
         result = _explained(result, case, drawer, schedule)
     if case.certify is None and evidence.interrupted:
         return Audited(result, None, evidence.interrupted, taken)
-    asked = replace(settings, unit=unit) if drawer.chosen_by_pace else settings
-    asked = asked if taken is None else replace(asked, time=None, looks=taken)
-    asked = asked if chosen.search is None else replace(asked, trials=chosen.trials)
-    return Audited(result, _certificate(result, case, asked), evidence.interrupted, taken)
+    again = replace(settings, unit=unit) if drawer.chosen_by_pace else settings
+    again = again if taken is None else replace(again, time=None, looks=taken)
+    again = again if chosen.search is None else replace(again, trials=chosen.trials)
+    return Audited(result, _certificate(result, case, again), evidence.interrupted, taken)
 
 
 def _noted(evidence: Evidence, chosen: worst_pair.Chosen, drawer: Drawer) -> Evidence:
@@ -448,51 +451,3 @@ def _run_search(
         raise MechanismError(f"{claim.name}: the search returned {sides}, expected two numbers")
     result = search_result(claim, case, attained, settings, trials, str(plan))
     return Audited(result, attained.certificate if result.verdict == "refuted" else None)
-
-
-def _privacy_evidence(
-    case: PrivacyCase, drawer: Drawer, settings: Settings, trials: int
-) -> Evidence:
-    alpha = 1 - settings.confidence
-    if case.currency is not None:
-        _refuse_of_a_curve(settings)
-    if drawer.repeats:
-        return repeating.event(case, drawer, trials, alpha)
-    if settings.until_refuted:
-        return sequential_audit.until_refuted(case, drawer, trials, alpha, settings.distinguisher)
-    if case.currency is not None and case.currency.orders:
-        return divergence.divergence(case, drawer, trials, alpha, settings.distinguisher)
-    if settings.estimator == "exact-loss" and traced.is_code(case.mechanism):
-        return traced.losses_of_code(case, drawer, settings, trials)
-    if not _from_losses(case, settings):
-        return black_box.event(case, drawer, trials, alpha, settings.distinguisher)
-    if settings.distinguisher is not None:
-        raise InvalidArgument(
-            "distinguisher", settings.distinguisher, "none, or the estimator event"
-        )
-    return white_box.exact_loss(case, drawer, trials, alpha)
-
-
-def _refuse_of_a_curve(settings: Settings) -> None:
-    """Refuse what takes a claim that names its point."""
-    if settings.until_refuted:
-        expected = "an (epsilon, delta) claim to bet against; this one names no point"
-        raise InvalidArgument("until_refuted", Shown("--until-refuted"), expected)
-    if settings.estimator == "exact-loss":
-        expected = "event, or an (epsilon, delta) claim: this one names no point"
-        raise InvalidArgument("estimator", Shown("exact-loss"), expected)
-
-
-def _from_losses(case: PrivacyCase, settings: Settings) -> bool:
-    """Return whether exact losses are used; refuse them where the law is not known."""
-    tiltable = isinstance(case.mechanism, Tiltable)
-    if traced.is_code(case.mechanism):
-        return False
-    if settings.estimator == "exact-loss" and not tiltable:
-        given = Shown("exact-loss")
-        expected = "event: the law of these outputs is not known, or cannot be drawn tilted"
-        raise InvalidArgument("estimator", given, expected)
-    if settings.until_refuted or settings.estimator == "event" or case.currency is not None:
-        return False
-    computed = case.at_delta > 0 or isinstance(case.mechanism, HasLossBounds | HasLossInDigits)
-    return settings.estimator == "exact-loss" or (tiltable and computed)

@@ -14,7 +14,7 @@ from time import monotonic
 
 import dpaudit.auditing.looks as looks
 from dpaudit.auditing.draws import Drawer
-from dpaudit.auditing.evidence import Evidence
+from dpaudit.auditing.evidence import Evidence, nothing_certified
 from dpaudit.auditing.result import stated_in_claim
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.estimation.self_check import SelfCheck
@@ -88,17 +88,7 @@ class Schedule:
             threshold=seconds,
             evidence="no look ended",
         )
-        return Evidence(
-            lower=0.0,
-            upper=None,
-            estimate=None,
-            estimator=str(self.settings.estimator),
-            trials=0,
-            budget={},
-            counts={},
-            contract=(check,),
-            repeatable=False,
-        )
+        return nothing_certified(check, str(self.settings.estimator))
 
     def first_trials(self, pace: float) -> int:
         """Return the trials that come first, by the seconds that an output takes.

@@ -25,6 +25,7 @@ from dpaudit.auditing.plan import Plan
 from dpaudit.auditing.record_files import records_from as records_from
 from dpaudit.auditing.release import proof_of
 from dpaudit.auditing.run import Prepared
+from dpaudit.auditing.service_settings import named_dataset, refuse_without_url, service_of
 from dpaudit.domains import Dates, Domain, domain_of
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.execution import importable
@@ -114,6 +115,9 @@ class MechanismAudit(_Specified):
             It is no such thing.
         """
         own = self.own
+        if own.url is not None:
+            return service_of(own)
+        refuse_without_url(own)
         if own.program is None:
             if own.protocol is not None:
                 raise InvalidArgument("protocol", own.protocol, "nothing: it is of a command")
@@ -128,7 +132,7 @@ class MechanismAudit(_Specified):
     def called(self) -> str:
         """What it is called where it has no name."""
         own = self.own
-        return self.mechanism or own.program or ""
+        return self.mechanism or own.program or own.url or ""
 
     @property
     def references(self) -> dict[str, str | None]:
@@ -218,7 +222,7 @@ def of_command_line(
     return parsed_parameters(_MECHANISM, table, records=_RECORDS)
 
 
-OUTSIDE = ("program",)  # settings that name a mechanism which is no code of Python
+OUTSIDE = ("program", "url")  # settings that name a mechanism which is no code of Python
 _IN_FILES = {row_of(name).flag.removeprefix("--"): name for name in OUTSIDE}
 
 
@@ -401,6 +405,11 @@ def _pair(specification: MechanismAudit, path: Path, isolation: Isolation) -> Fo
             raise InvalidArgument("pair", specification.pair, "a pair, or dataset and neighbour")
         found = made("pair", specification.pair, isolation)
         return _as_pair("pair", found, specification.own.relation)
+    outside = specification.outside(path.resolve().parent)
+    if outside is not None and outside.names_datasets:
+        return found_pair(
+            named_dataset("dataset", dataset), named_dataset("neighbour", neighbour), None
+        )
     records = _records("dataset", dataset, path), _records("neighbour", neighbour, path)
     return found_pair(*records, specification.own.relation)
 

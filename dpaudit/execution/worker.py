@@ -172,6 +172,7 @@ def _bytes(channel: socket.socket, size: int) -> bytearray | None:
 # Files
 
 _LIBRARIES = (sys.prefix, sys.base_prefix, "/proc/", "/dev/", "/sys/")
+_OWN = frozenset(("dpaudit.services.limits",))  # modules whose files decide no output
 
 
 @dataclass
@@ -194,7 +195,8 @@ class Files:
     def heard(self, event: str, given: tuple[Any, ...]) -> None:
         """Take note of an event of Python's audit hooks."""
         if event == "open" and isinstance(given[0], (str, bytes, os.PathLike)):
-            self._note(given[0], given[2] or 0)
+            if sys._getframe(1).f_globals.get("__name__") not in _OWN:
+                self._note(given[0], given[2] or 0)
         elif event == "sqlite3.connect" and given[0] != ":memory:":
             path = os.path.abspath(os.fsdecode(given[0]))
             self._databases.setdefault(path, _changed(path))

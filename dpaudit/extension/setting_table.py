@@ -10,102 +10,23 @@ checked against them. The module needs nothing of weight, so that a help page co
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from dpaudit.extension.setting_kinds import Door as Door
 from dpaudit.extension.setting_kinds import Group as Group
 from dpaudit.extension.setting_kinds import Kind as Kind
+from dpaudit.extension.setting_rows import AUDITS, setting
+from dpaudit.extension.setting_rows import Setting as Setting
 
 _ALL = frozenset(Door)
 _CLAIMED = _ALL - {Door.SENSITIVITY, Door.VIEWS}  # nothing is claimed of a query, or a view
-_AUDITS = _CLAIMED - {Door.STREAM, Door.REPLAY, Door.PROVE}
-_OWN = _AUDITS - {Door.CLAIM}
-_RUN = _AUDITS - {Door.MARKER}  # of a run of tests these are the run's
+_OWN = AUDITS - {Door.CLAIM}
+_RUN = AUDITS - {Door.MARKER}  # of a run of tests these are the run's
 _CLAIMS = frozenset({Door.COMMAND, Door.CLAIM})
 _LINES = frozenset({Door.COMMAND, Door.FILE})
 _JUDGED = frozenset({Door.COMMAND, Door.CLAIM, Door.FILE})
 _PROCESSES = frozenset({Door.COMMAND, Door.REPLAY, Door.SENSITIVITY, Door.VIEWS, Door.PROVE})
-
-
-@dataclass(frozen=True)
-class Setting:
-    """A row of the table.
-
-    Parameters
-    ----------
-    name
-        In Python, in files and in markers.
-    default
-        What it is where nobody gives it.
-    kind, group, meaning
-        What its values are, what it is about, and what it means, in a sentence.
-    left
-        In words, what it is where a command leaves it out.
-    doors
-        Who takes it.
-    flag
-        Of the command line.
-    older
-        Names that files and command lines took before.
-    metavar
-        How a help page shows a value; by default as the kind has it.
-    """
-
-    name: str
-    default: Any
-    kind: Kind
-    group: Group
-    meaning: str
-    left: str
-    doors: frozenset[Door]
-    flag: str
-    older: tuple[str, ...]
-    metavar: str | None
-
-    def is_given(self, value: Any) -> bool:
-        """Return whether a value is more than what is found where nobody gave one.
-
-        Examples
-        --------
-        >>> row_of("seed").is_given(0), row_of("neighbour").is_given([])
-        (True, True)
-        >>> row_of("ignore").is_given([]), row_of("until_refuted").is_given(False)
-        (False, False)
-        """
-        may_be_empty = self.kind not in (Kind.FLAG, Kind.WORDS, Kind.PARAMETERS)
-        return value is not None and (may_be_empty or bool(value))
-
-    @property
-    def help(self) -> str:
-        """The sentence of a help page.
-
-        Examples
-        --------
-        >>> row_of("seed").help
-        'The only source of randomness (default: 0).'
-        """
-        return f"{self.meaning} ({self.left})." if self.left else f"{self.meaning}."
-
-
-def setting(
-    default: Any,
-    kind: Kind,
-    group: Group,
-    meaning: str,
-    left: str = "",
-    *,
-    doors: frozenset[Door] = _AUDITS,
-    flag: str | None = None,
-    older: Sequence[str] = (),
-    metavar: str | None = None,
-) -> Any:
-    """Return a field that is a row of the table."""
-    stated = {"kind": kind, "group": group, "meaning": meaning, "left": left, "doors": doors}
-    stated |= {"flag": flag, "older": tuple(older), "metavar": metavar}
-    if isinstance(default, Mapping):
-        return field(default_factory=lambda: dict(default), metadata=stated)
-    return field(default=default, metadata=stated)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,7 +101,7 @@ class AuditSettings:
         Group.EFFORT,
         "The only distinguisher to try",
         "all that work",
-        doors=_AUDITS | {Door.STREAM},
+        doors=AUDITS | {Door.STREAM},
         older=("attack",),
     )
     until_refuted: bool = setting(
@@ -300,6 +221,60 @@ class OwnSettings:
         doors=_LINES,
         metavar="once|lines",
     )
+    url: str | None = setting(
+        None,
+        Kind.WORD,
+        Group.MECHANISM,
+        "In place of module:function a service, such as 'http://host/count?rows={data}'",
+        doors=_LINES,
+    )
+    method: str | None = setting(
+        None,
+        Kind.WORD,
+        Group.MECHANISM,
+        "Of requests of a service",
+        "GET, or POST with a body",
+        doors=_LINES,
+    )
+    header: Sequence[str] = setting(
+        (),
+        Kind.WORDS,
+        Group.MECHANISM,
+        "A header of requests, 'Name: value' or 'Name: env:VARIABLE'",
+        doors=_LINES,
+        older=("headers",),
+    )
+    body: str | None = setting(
+        None,
+        Kind.WORD,
+        Group.MECHANISM,
+        "The body of requests: JSON, a form or text with {data}, {dataset}, {seed}, {fresh}",
+        doors=_LINES,
+    )
+    rate: float | None = setting(
+        None,
+        Kind.NUMBER,
+        Group.MECHANISM,
+        "Requests a second at most, of all workers together",
+        "as it answers",
+        doors=_LINES,
+    )
+    patience: float | None = setting(
+        None,
+        Kind.NUMBER,
+        Group.MECHANISM,
+        "Seconds that a request waits in all where it is answered 429 or 503",
+        "600",
+        doors=_LINES,
+    )
+    version_header: str | None = setting(
+        None,
+        Kind.WORD,
+        Group.MECHANISM,
+        "The header that names the version of a service",
+        "Server",
+        doors=_LINES,
+    )
     form: str | None = setting(
         None,
         Kind.WORD,
@@ -312,7 +287,7 @@ class OwnSettings:
         None,
         Kind.WORDS,
         Group.MECHANISM,
-        "An attribute of what it returns, to look at",
+        "An attribute of what it returns, to look at; of a service a member or a JSON pointer",
         doors=_OWN | {Door.REPLAY},
     )
     observe: Sequence[str] = setting(
@@ -334,7 +309,7 @@ class OwnSettings:
         Kind.WORD,
         Group.MECHANISM,
         "What is made anew for every output: an argument, a global, env:NAME, a function "
-        "module:reset, or process",
+        "module:reset, or process; of a service query:NAME, header:NAME or body:NAME",
         doors=_OWN,
         metavar="WHAT",
     )

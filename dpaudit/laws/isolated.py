@@ -32,7 +32,7 @@ from dpaudit.execution.processes import Limits
 from dpaudit.execution.surveys import parcel_for_processes
 from dpaudit.execution.tasks import libraries_here
 from dpaudit.laws.calling import When
-from dpaudit.laws.code import Code, hashed, place_of
+from dpaudit.laws.code import Code, hashed, outside_of, place_of
 from dpaudit.laws.fresh import PROCESS
 from dpaudit.laws.in_worker import (
     had,
@@ -68,8 +68,8 @@ _METHODS = (
 # What a mechanism with a law says of itself.
 _FLAGS = ("loss_is_unbounded", "is_replayed")
 # Of a proxy, and of others like it.
-_KNOWN = "start called_as code carried not_afresh worked_out one_a_process one_a_call".split()
-_OF_CODE = "code carried not_afresh worked_out".split()
+_OF_CODE = "code carried not_afresh worked_out outside".split()
+_KNOWN = [*"start called_as one_a_process one_a_call".split(), *_OF_CODE]
 _keys, _ANY = count(), Limits()
 _ASKED = "it was asked for"
 
@@ -140,6 +140,8 @@ class Isolated:
         Those of them that no source has: code gave them, and may have drawn them.
     not_afresh
         Why code of a file went along too, in place of being run afresh.
+    outside
+        What is called, if it is no code of Python.
     one_a_process, one_a_call
         Whether a process, or a call of other people's code, draws one output alone.
     """
@@ -153,6 +155,7 @@ class Isolated:
     carried: tuple[str, ...] = ()
     not_afresh: tuple[str, ...] = ()
     worked_out: tuple[str, ...] = ()
+    outside: Outside | None = None
     _without_layout: Isolated | None = None
     _at_all_calls: tuple[Isolated, When] | None = None
 
@@ -456,6 +459,7 @@ def _sent(mechanism: Mechanism[Any], crew: Crew) -> Isolated:
         changed.require_as_imported(owner, crew)
     proxy.carried, proxy.not_afresh = tuple(sorted(parcel.held.names)), parcel.not_afresh
     proxy.worked_out = tuple(sorted(parcel.held.worked_out))
+    proxy.outside = outside_of(mechanism)
     return proxy
 
 

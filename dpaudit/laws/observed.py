@@ -36,6 +36,7 @@ from dpaudit.laws.layout import (
 from dpaudit.laws.leaves import Part, Token
 from dpaudit.laws.mechanism import HasLaw, Mechanism, Wraps, calling, name_of
 from dpaudit.laws.observations import parts
+from dpaudit.laws.outside import Outside
 from dpaudit.laws.reads import Read, read_of
 from dpaudit.laws.tensors import host_array
 
@@ -328,8 +329,10 @@ def as_mechanism(given: Any, reading: Reading = AS_IT_IS) -> Mechanism[Any]:
     if _is_more(given) and reading == AS_IT_IS:
         found: Mechanism[Any] = given
         return found
-    form = form_of(given, reading.form)
-    calls = Calls(given, form, reading.read, fresh_of(reading.fresh, given))
+    form, read, fresh = form_of(given, reading.form), reading.read, reading.fresh
+    if isinstance(given, Outside):
+        given, read, fresh = given.read_as(read, fresh)
+    calls = Calls(given, form, read, fresh_of(fresh, given))
     return Observed(calls, None, reading.watched, tuple(reading.ignore))
 
 

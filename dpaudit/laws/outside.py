@@ -40,6 +40,20 @@ class Outside(ABC):
         """What a report says of it, a sentence each."""
         return ()
 
+    @property
+    def names_datasets(self) -> bool:
+        """Whether its datasets are names, of what it holds itself."""
+        return False
+
+    @property
+    def reaches(self) -> tuple[str, str]:
+        """What its outputs may come from beside its data: a kind, and a name."""
+        return "process", self.name
+
+    def read_as(self, read: Any, fresh: Any) -> tuple[Outside, Any, Any]:
+        """Return the mechanism with what it reads and makes anew by itself, and what is left."""
+        return self, read, fresh
+
     def with_file(self, records: Any, path: Path) -> Outside:
         """Return the mechanism that takes a file as it is, where it is called on its records."""
         return self

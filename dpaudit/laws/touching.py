@@ -23,6 +23,7 @@ from dpaudit._typing import Array
 from dpaudit.laws.calling import function_of
 from dpaudit.laws.carried import carried_noise
 from dpaudit.laws.mechanism import checked_sample, name_of
+from dpaudit.laws.outside import Outside
 from dpaudit.watching.clocks import Clocks
 from dpaudit.watching.imports import keeps_nothing_read
 from dpaudit.watching.watch import Touch, Watch, reads_so_far
@@ -76,6 +77,8 @@ def watched(
             watch.touches.clear()  # what was read while it was imported is nothing to it
         for path in carried_noise(mechanism) if travelled else ():
             watch.note("value carried along", path)
+        if isinstance(function := function_of(mechanism), Outside):
+            watch.touches[function.reaches] = None
         rows = [
             _called(watch, mechanism, one, calls, entropy + n) for n, one in enumerate(datasets)
         ]

@@ -169,7 +169,7 @@ import dpaudit.extension.setting_table as table
 
 @dataclass(frozen=True, kw_only=True)
 class More(table.AuditSettings):
-    patience: int | None = table.setting(
+    stamina: int | None = table.setting(
         None, table.Kind.INTEGER, table.Group.EFFORT, "Looks without news", "any"
     )
 
@@ -183,16 +183,16 @@ from dpaudit.cli.main import app
 from dpaudit.plugin.marker import KNOWN
 
 page = CliRunner().invoke(app, ["audit", "--help"], env={"COLUMNS": "200"}).output
-assert "--patience" in page and "Looks without news (any)." in page
-assert str(Command({"patience": 4}, ("a.toml",))) == "dpaudit audit a.toml --patience 4"
-described = AuditCommand.of({"targets": ["a.toml"], "patience": 4})
-assert described.overrides == {"patience": 4}
+assert "--stamina" in page and "Looks without news (any)." in page
+assert str(Command({"stamina": 4}, ("a.toml",))) == "dpaudit audit a.toml --stamina 4"
+described = AuditCommand.of({"targets": ["a.toml"], "stamina": 4})
+assert described.overrides == {"stamina": 4}
 assert read_command(described.document(), Path("a.sqlite")) == described
-Path("a.toml").write_text('[audit]\\nmechanism = "m:f"\\nepsilon = 1\\npatience = 4\\n')
+Path("a.toml").write_text('[audit]\\nmechanism = "m:f"\\nepsilon = 1\\nstamina = 4\\n')
 [one] = read_specification(Path("a.toml"))
-assert settings_of(one, {}).patience == 4
-assert settings_of(one, {"patience": 5}).patience == 5
-assert "patience" in KNOWN
+assert settings_of(one, {}).stamina == 4
+assert settings_of(one, {"stamina": 5}).stamina == 5
+assert "stamina" in KNOWN
 """
 
 

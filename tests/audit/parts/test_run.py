@@ -9,12 +9,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import dpaudit.auditing.measures as measures
 import dpaudit.auditing.run as running
 import dpaudit.auditing.sameness as sameness
 from dpaudit.auditing import kept, looks, worst_pair
+from dpaudit.auditing.measures import measured
 from dpaudit.auditing.plan import Command
 from dpaudit.auditing.release import compared
-from dpaudit.auditing.run import Audited, _noted, _privacy_evidence
+from dpaudit.auditing.run import Audited, _noted
 from dpaudit.auditing.sameness import of_the_rest
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution import Executor
@@ -52,11 +54,11 @@ def asked(monkeypatch):
     def note(name):
         return lambda case, drawer, trials, alpha, *rest: found.append((name, trials, alpha, rest))
 
-    monkeypatch.setattr(running.repeating, "event", note("repeating"))
-    monkeypatch.setattr(running.sequential_audit, "until_refuted", note("bets"))
-    monkeypatch.setattr(running.divergence, "divergence", note("divergence"))
-    monkeypatch.setattr(running.black_box, "event", note("event"))
-    monkeypatch.setattr(running.white_box, "exact_loss", note("losses"))
+    monkeypatch.setattr(measures.repeating, "event", note("repeating"))
+    monkeypatch.setattr(measures.sequential_audit, "until_refuted", note("bets"))
+    monkeypatch.setattr(measures.divergence, "divergence", note("divergence"))
+    monkeypatch.setattr(measures.black_box, "event", note("event"))
+    monkeypatch.setattr(measures.white_box, "exact_loss", note("losses"))
     return found
 
 
@@ -77,8 +79,8 @@ def test_every_case_has_its_audit_at_the_whole_error_probability(
     claim, at_delta, mechanism, settings, repeats, expected, asked
 ):
     case = case_of(claim, at_delta, mechanism)
-    drawer = SimpleNamespace(repeats=repeats)
-    _privacy_evidence(case, drawer, Settings(confidence=0.9, **settings), 77)
+    drawer = SimpleNamespace(repeats=repeats, mechanism=mechanism)
+    measured(case, drawer, Settings(confidence=0.9, **settings), 77)
     ((name, trials, alpha, _),) = asked
     assert (name, trials, alpha) == (expected, 77, pytest.approx(0.1))
 
@@ -93,8 +95,11 @@ def test_every_case_has_its_audit_at_the_whole_error_probability(
 )
 def test_what_a_claim_cannot_be_audited_by_is_refused(claim, settings, named, asked):
     with pytest.raises(InvalidArgument, match=named):
-        _privacy_evidence(
-            case_of(claim, 0.01), SimpleNamespace(repeats=False), Settings(**settings), 9
+        measured(
+            case_of(claim, 0.01),
+            SimpleNamespace(repeats=False, mechanism=None),
+            Settings(**settings),
+            9,
         )
     assert asked == []
 
@@ -102,8 +107,11 @@ def test_what_a_claim_cannot_be_audited_by_is_refused(claim, settings, named, as
 def test_an_attack_means_nothing_to_exact_losses(asked):
     case = case_of(ApproximateDP(1.0, 1e-5), 1e-5, LAW)
     with pytest.raises(InvalidArgument, match="distinguisher"):
-        _privacy_evidence(
-            case, SimpleNamespace(repeats=False), Settings(distinguisher="histogram"), 9
+        measured(
+            case,
+            SimpleNamespace(repeats=False, mechanism=None),
+            Settings(distinguisher="histogram"),
+            9,
         )
 
 

@@ -1,0 +1,257 @@
+"""What the answers of a service must not do: come back, or depend on when they were asked.
+
+A service has a state that no process of an audit has a copy of. Its cache may answer some requests
+and others not, and no fresh process is without it. So answers that come back on one dataset alone
+certify nothing (`dpaudit.estimation.repetition`), and every check that fails says what a service
+may be keeping, and where a nonce goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import dpaudit.auditing.varying as varying
+from dpaudit._typing import Array
+from dpaudit.auditing.draws import Drawer
+from dpaudit.auditing.evidence import Evidence, nothing_certified
+from dpaudit.errors import MechanismError
+from dpaudit.estimation.independence import FALSE_ALARM, Outputs
+from dpaudit.estimation.repetition import Pattern, Repetition, repetition
+from dpaudit.estimation.self_check import SelfCheck
+from dpaudit.execution.ledger import current
+from dpaudit.laws.code import outside_of
+from dpaudit.services import Service
+from dpaudit.services.limits import Seen
+
+_GLANCE = 8  # answers of either dataset that show whether any varies
+_LEAST, _MOST = 64, 256  # of either that are looked at part by part
+_NAME = "answers do not come back"
+
+
+@dataclass(frozen=True)
+class Asking:
+    """A service that is audited, and what had been seen of it before what certifies was drawn."""
+
+    service: Service
+    before: Seen
+
+    @classmethod
+    def of(cls, mechanism: Any) -> Asking | None:
+        """Return that of a mechanism; None where it is no service."""
+        service = outside_of(mechanism)
+        return cls(service, service.seen) if isinstance(service, Service) else None
+
+
+def unvarying(drawer: Drawer) -> Evidence | None:
+    """Return the evidence of a service whose answers are all the same, which says nothing.
+
+    Nothing more is asked of it then. None of one whose answers vary, and of what is no service.
+    """
+    service = outside_of(drawer.mechanism)
+    if not isinstance(service, Service):
+        return None
+    for count in (_GLANCE, _MOST):
+        sides = drawer.paired(count, f"whether answers vary, {count}").scores
+        if repetition(sides).pattern != "same":
+            return None
+    return nothing_certified(_of_repetition(sides, service))
+
+
+def ended(error: MechanismError, mechanism: Any) -> Evidence | None:
+    """Return the evidence of a service that stopped answering; None where it never answered."""
+    service = outside_of(mechanism)
+    if not isinstance(service, Service) or not service.seen.answers:
+        return None
+    check = SelfCheck(
+        name="the service answers to the end",
+        statement=f"it stopped answering, and what was not answered may have been chosen by what "
+        f"would have been ({error}): ask for fewer outputs (--trials), or go on when it answers "
+        "again; what was answered is kept where there is a store",
+        passed=False,
+        statistic=float(service.seen.answers),
+        threshold=0.0,
+        evidence=f"{service.seen.answers} answers",
+    )
+    found = nothing_certified(check)
+    return replace(found, notes=tuple(_remarks(service)))
+
+
+def of_outputs(mechanism: Any, outputs: tuple[Outputs, Outputs]) -> list[SelfCheck]:
+    """Return the check of the outputs that certify, of a service with one number an answer."""
+    service = outside_of(mechanism)
+    if not isinstance(service, Service) or _columns(mechanism) != 1:
+        return []
+    return [_of_repetition([one.scores for one in outputs], service)]
+
+
+def judged(
+    evidence: Evidence, drawer: Drawer, asking: Asking | None, trials: int, claimed: float
+) -> Evidence:
+    """Return evidence with the checks of a service's answers; as it is where there is no service.
+
+    Parameters
+    ----------
+    evidence, drawer
+        Of the audit, and who drew.
+    asking
+        The service, and what was seen of it before.
+    trials
+        Of the audit; answers of several parts are looked at in as many as a quarter of these.
+    claimed
+        The claim; what refutes it is asked once more, with nonces, where requests are all alike.
+    """
+    if asking is None:
+        return evidence
+    service, checks = asking.service, list[SelfCheck]()
+    if _columns(drawer.mechanism) != 1:
+        count = max(_LEAST, min(_MOST, trials // 4))
+        checks = [_of_repetition(drawer.paired(count, "answers that come back").scores, service)]
+    cached, by = current().fact("answers of caches", lambda: _cached(asking))
+    checks.append(_of_caches(cached, by, service))
+    ours = [one for one in evidence.contract if one.name == _NAME]
+    others = [
+        one if one.passed else _of_state(one, service)
+        for one in evidence.contract
+        if one.name != _NAME
+    ]
+    refuted = evidence.lower > claimed and all(one.passed for one in (*ours, *checks, *others))
+    if refuted and not service.is_fresh:
+        checks += _with_nonces(drawer, service)
+    contract = (*ours, *checks, *others)
+    return replace(evidence, contract=contract, notes=(*evidence.notes, *_remarks(service)))
+
+
+def _columns(mechanism: Any) -> int:
+    layout = getattr(mechanism, "layout", None)
+    return 1 if layout is None else len(layout.columns)
+
+
+def _cached(asking: Asking) -> list[Any]:
+    now = asking.service.seen
+    return [now.cached - asking.before.cached, now.said_by]
+
+
+def cure(service: Service) -> str:
+    """Return what to do about answers that come back.
+
+    Examples
+    --------
+    >>> print(cure(Service("http://host/count")))
+    say where a nonce goes that makes every request another one: --fresh query:nonce (a parameter \
+of the address; fresh="query:nonce" in Python), --fresh header:X-Request-Id, or {fresh} in the \
+template, such as in the text of a query that noise is keyed by
+    """
+    if service.is_fresh:
+        return (
+            "the nonce does not reach what answers are keyed by, or there is no noise: put {fresh} "
+            "where the cache or the noise sees it, such as a parameter of the address or the text "
+            "of a query, or ask the service without its cache"
+        )
+    body = ", --fresh body:nonce (a member of the body)" if service.body is not None else ""
+    return (
+        "say where a nonce goes that makes every request another one: --fresh query:nonce (a "
+        f'parameter of the address; fresh="query:nonce" in Python){body}, --fresh '
+        "header:X-Request-Id, or {fresh} in the template, such as in the text of a query that "
+        "noise is keyed by"
+    )
+
+
+def _of_repetition(sides: Sequence[Array], service: Service) -> SelfCheck:
+    found, count = repetition(sides), len(sides[0])
+    statement = "no answer comes back on one dataset alone"
+    if found.pattern is not None:
+        statement = f"{_MAY_BE[found.pattern]}: {cure(service)}"
+    return SelfCheck(
+        name=_NAME,
+        statement=statement,
+        passed=found.pattern is None,
+        statistic=float(found.most),
+        threshold=0.0,
+        evidence=_evidence(found, count),
+    )
+
+
+def _evidence(found: Repetition, count: int) -> str:
+    if found.pattern is None:
+        return f"of {count} answers a side none stands out"
+    return f"of {count} answers a side one is there {found.most} times, on one dataset alone"
+
+
+_MAY_BE: dict[Pattern, str] = {
+    "same": "on one dataset every answer was the same, and may be noise that a cache keeps or that "
+    "the text of the request decides",
+    "few": "there are few answers, and on either dataset other ones: they may be noise that the "
+    "caches of several servers keep",
+    "some": "an answer comes back on one dataset alone, among others that hardly ever do: it may "
+    "be noise that a cache keeps",
+}
+
+
+def _of_caches(cached: int, by: str, service: Service) -> SelfCheck:
+    return SelfCheck(
+        name="no answer says that it is a cache's",
+        statement=f"{cached} answers came from a cache, as they say ({by}): {cure(service)}"
+        if cached
+        else "no answer says that it came from a cache",
+        passed=not cached,
+        statistic=float(cached),
+        threshold=0.0,
+        evidence=f"{cached} answers with such a header",
+    )
+
+
+def _with_nonces(drawer: Drawer, service: Service) -> list[SelfCheck]:
+    """Return the check that the law of the answers is the same where requests have nonces."""
+    if (found := varying.otherwise(drawer, service)) is None:
+        return []
+    chance, places = found
+    passed = chance >= FALSE_ALARM
+    statement = "the service answers alike where every request has a nonce"
+    if not passed:
+        statement = (
+            f"the service answers otherwise where every request has a nonce ({places}), as one "
+            f"does that keeps answers: {cure(service)}"
+        )
+    return [
+        SelfCheck(
+            name="answers to requests with nonces",
+            statement=statement,
+            passed=passed,
+            statistic=chance,
+            threshold=FALSE_ALARM,
+            evidence=f"p-value {chance:.3g} of one law; below {FALSE_ALARM:.1g} it fails",
+        )
+    ]
+
+
+def _of_state(check: SelfCheck, service: Service) -> SelfCheck:
+    """Return a check that failed with what is wrong in words for a service."""
+    statement = (
+        "answers depend on one another or on when they were asked: the service keeps something "
+        "from request to request, such as a cache, a counter, a budget or a clock, or its servers "
+        f"take turns. If it is a cache or noise that is kept, {cure(service)}"
+    )
+    return replace(check, statement=statement)
+
+
+def _remarks(service: Service) -> list[str]:
+    """Return which service answered, when, and what it says of its version, as far as was seen."""
+    seen = service.seen
+    if not seen.answers:
+        return []
+    versions = "; ".join(seen.versions) or "it names no version"
+    several = ", more than one" if seen.versions[1:] else ""
+    waits = f"; it asked {seen.refusals:,} times to wait" if seen.refusals else ""
+    return [
+        f"What was audited cannot be hashed: a service ({service.name}) as it answered from "
+        f"{_moment(seen.first)} to {_moment(seen.last)} ({versions}{several}), {seen.answers:,} "
+        f"answers in all{waits}. A certificate is checked by asking the service again, as it is "
+        "then."
+    ]
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

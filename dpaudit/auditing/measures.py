@@ -1,0 +1,74 @@
+"""Which estimator measures a case: by what its mechanism states, and by what was asked for."""
+
+from __future__ import annotations
+
+import dpaudit.auditing.asking as asking
+import dpaudit.auditing.betting as sequential_audit
+import dpaudit.auditing.divergence as divergence
+import dpaudit.auditing.event as black_box
+import dpaudit.auditing.exact as white_box
+import dpaudit.auditing.repeating as repeating
+import dpaudit.auditing.traced as traced
+from dpaudit.auditing.draws import Drawer
+from dpaudit.auditing.evidence import Evidence
+from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.extension.case import PrivacyCase
+from dpaudit.extension.settings import Settings
+from dpaudit.laws.mechanism import HasLossBounds, HasLossInDigits, Tiltable
+
+
+def measured(case: PrivacyCase, drawer: Drawer, settings: Settings, trials: int) -> Evidence:
+    """Return what is measured of a case: nothing of a service whose answers never vary.
+
+    Parameters
+    ----------
+    case, drawer, settings
+        Of the audit.
+    trials
+        On each side.
+    """
+    alpha = 1 - settings.confidence
+    if (unvarying := asking.unvarying(drawer)) is not None:
+        return unvarying
+    if case.currency is not None:
+        _refuse_of_a_curve(settings)
+    if drawer.repeats:
+        return repeating.event(case, drawer, trials, alpha)
+    if settings.until_refuted:
+        return sequential_audit.until_refuted(case, drawer, trials, alpha, settings.distinguisher)
+    if case.currency is not None and case.currency.orders:
+        return divergence.divergence(case, drawer, trials, alpha, settings.distinguisher)
+    if settings.estimator == "exact-loss" and traced.is_code(case.mechanism):
+        return traced.losses_of_code(case, drawer, settings, trials)
+    if not is_from_losses(case, settings):
+        return black_box.event(case, drawer, trials, alpha, settings.distinguisher)
+    if settings.distinguisher is not None:
+        raise InvalidArgument(
+            "distinguisher", settings.distinguisher, "none, or the estimator event"
+        )
+    return white_box.exact_loss(case, drawer, trials, alpha)
+
+
+def _refuse_of_a_curve(settings: Settings) -> None:
+    """Refuse what takes a claim that names its point."""
+    if settings.until_refuted:
+        expected = "an (epsilon, delta) claim to bet against; this one names no point"
+        raise InvalidArgument("until_refuted", Shown("--until-refuted"), expected)
+    if settings.estimator == "exact-loss":
+        expected = "event, or an (epsilon, delta) claim: this one names no point"
+        raise InvalidArgument("estimator", Shown("exact-loss"), expected)
+
+
+def is_from_losses(case: PrivacyCase, settings: Settings) -> bool:
+    """Return whether exact losses are used; refuse them where the law is not known."""
+    tiltable = isinstance(case.mechanism, Tiltable)
+    if traced.is_code(case.mechanism):
+        return False
+    if settings.estimator == "exact-loss" and not tiltable:
+        given = Shown("exact-loss")
+        expected = "event: the law of these outputs is not known, or cannot be drawn tilted"
+        raise InvalidArgument("estimator", given, expected)
+    if settings.until_refuted or settings.estimator == "event" or case.currency is not None:
+        return False
+    computed = case.at_delta > 0 or isinstance(case.mechanism, HasLossBounds | HasLossInDigits)
+    return settings.estimator == "exact-loss" or (tiltable and computed)

@@ -1,0 +1,132 @@
+"""What an answer of a service says: the part of it that is the output."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, NamedTuple
+
+from dpaudit.errors import MechanismError
+from dpaudit.records import Record
+
+_DEEPEST = 64  # levels of JSON
+_SHOWN = 200  # characters
+
+
+class Answer(NamedTuple):
+    """An answer: its status, its headers by lower-case names, and its body."""
+
+    status: int
+    reason: str
+    headers: dict[str, str]
+    body: bytes
+
+
+def output_of(answer: Answer, read: str | None) -> Any:
+    r"""Return the output that an answer holds.
+
+    Parameters
+    ----------
+    answer
+        JSON, a number, or a text.
+    read
+        The name of a member, a JSON pointer (RFC 6901) such as ``/result/count``, or
+        ``header:NAME``; by default all that the body holds.
+
+    Raises
+    ------
+    MechanismError
+        The answer has no such part, is no UTF-8, is nested too deeply, or holds what is no number
+        of JSON.
+
+    Examples
+    --------
+    >>> answer = Answer(200, "OK", {}, b'{"result": {"count": 3.5}, "took": 0.1}')
+    >>> output_of(answer, "/result/count"), output_of(answer, "took")
+    (3.5, 0.1)
+    >>> output_of(answer._replace(body=b" 12.25\n"), None)
+    12.25
+    """
+    if read is not None and read.lower().startswith("header:"):
+        return _header(answer, read.partition(":")[2].strip())
+    value = _value(answer)
+    return value if read is None else _part(value, read)
+
+
+def shown(answer: Answer) -> str:
+    """Return the beginning of a body, which a message shows where records are shown."""
+    return str(Record(answer.body[:_SHOWN].decode("utf-8", "replace")))
+
+
+def _header(answer: Answer, name: str) -> Any:
+    found = answer.headers.get(name.lower())
+    if found is None:
+        raise MechanismError(f"read: the answer has no header {name}")
+    return _number(found)
+
+
+def _value(answer: Answer) -> Any:
+    try:
+        text = answer.body.decode("utf-8-sig").strip()
+    except UnicodeDecodeError:
+        raise MechanismError(f"the answer is no UTF-8: {shown(answer)}") from None
+    if not text:
+        raise MechanismError("the answer is empty")
+    try:
+        found = json.loads(text, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise MechanismError("the answer is JSON that is nested too deeply") from None
+    except ValueError:
+        if "json" in answer.headers.get("content-type", ""):
+            raise MechanismError(f"the answer is no JSON: {shown(answer)}") from None
+        found = _number(text)
+    _require_finite(found)
+    _require_shallow(found)
+    return found
+
+
+def _refuse_constant(name: str) -> Any:
+    raise MechanismError(f"the answer holds {name}, which is no number of JSON")
+
+
+def _require_finite(found: Any) -> None:
+    if isinstance(found, float) and not math.isfinite(found):
+        raise MechanismError("the answer is a number beyond all doubles, expected a finite number")
+
+
+def _number(text: str) -> Any:
+    """Return a number, where a text is one; a line of text is an output as well."""
+    try:
+        found = float(text)
+    except ValueError:
+        return text
+    _require_finite(found)
+    return found
+
+
+def _require_shallow(value: Any, level: int = 0) -> None:
+    if level > _DEEPEST:
+        raise MechanismError(f"the answer is JSON that is nested in more than {_DEEPEST} levels")
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for one in inner:
+        _require_shallow(one, level + 1)
+
+
+def _part(value: Any, read: str) -> Any:
+    steps = read[1:].split("/") if read.startswith("/") else [read]
+    for step in steps:
+        value = _member(value, step.replace("~1", "/").replace("~0", "~"), read)
+    return value
+
+
+def _member(value: Any, name: str, read: str) -> Any:
+    if isinstance(value, dict) and name in value:
+        return value[name]
+    if isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+        return value[int(name)]
+    there = "nothing"
+    if isinstance(value, dict):
+        there = ", ".join(sorted(map(str, value))[:8]) or there
+    elif isinstance(value, list):
+        there = f"a list of {len(value)}"
+    raise MechanismError(f"read: the answer has nothing at {read}: there is {there}")

@@ -1,0 +1,171 @@
+"""Requests over HTTP: one connection a process, to one host, with limits on all that comes back.
+
+The standard library's client is used. What it lacks of larger ones (pools, proxies, cookies, stored
+passwords) is what an audit must not have: a cookie ties outputs together, a proxy may answer from a
+cache, and a client that repeats a request by itself hides answers.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import ssl
+from typing import Any, NamedTuple
+from urllib.parse import SplitResult, urljoin, urlsplit
+
+from dpaudit.errors import MechanismError
+from dpaudit.services.answers import Answer
+
+_REDIRECTS = 4
+_MOVED = (301, 302, 303, 307, 308)
+_PIECE = 2**16  # bytes
+_open: dict[tuple[int, str, str], http.client.HTTPConnection] = {}
+
+
+class Request(NamedTuple):
+    """A request whose words are filled in: an address, which no message shows, and the rest."""
+
+    method: str
+    url: str
+    headers: dict[str, str]
+    body: bytes | None
+
+
+class Closed(Exception):
+    """A connection that was kept open had been closed, and nothing was answered."""
+
+
+def answer_of(request: Request, timeout: float, most: int) -> Answer:
+    """Return the answer to a request.
+
+    Parameters
+    ----------
+    request
+        It is sent once; again only where a connection from before turns out to be closed.
+    timeout
+        Seconds to wait for a connection, and for each part of an answer.
+    most
+        Bytes that a body may have.
+
+    Raises
+    ------
+    MechanismError
+        There is no answer, it is too large, or it leads to another host.
+    """
+    for _ in range(_REDIRECTS + 1):
+        found = _asked(request, timeout, most)
+        if found.status not in _MOVED or "location" not in found.headers:
+            return found
+        request = _moved(request, found)
+    raise MechanismError(f"answered with more than {_REDIRECTS} redirects")
+
+
+def _moved(request: Request, found: Answer) -> Request:
+    """Return the request that a redirect asks for, on the same host alone."""
+    url = urljoin(request.url, found.headers["location"])
+    before, after = urlsplit(request.url), urlsplit(url)
+    if _host(before) != _host(after):
+        raise MechanismError(
+            f"answered with a redirect to another host ({after.scheme}://{after.netloc}), which "
+            "is not followed: give that address, if it is the service"
+        )
+    if found.status in (307, 308) or request.method in ("GET", "HEAD"):
+        return request._replace(url=url)
+    return Request("GET", url, request.headers, None)
+
+
+def _host(url: SplitResult) -> tuple[str, str | None, int]:
+    port = url.port or (443 if url.scheme == "https" else 80)
+    return url.scheme, url.hostname, port
+
+
+def _asked(request: Request, timeout: float, most: int) -> Answer:
+    try:
+        return _sent(request, timeout, most)
+    except Closed:
+        return _sent(request, timeout, most)
+
+
+def _sent(request: Request, timeout: float, most: int) -> Answer:
+    url = urlsplit(request.url)
+    key = os.getpid(), url.scheme, url.netloc
+    connection, known = _open.get(key), key in _open
+    if connection is None:
+        connection = _open[key] = _connected(url, timeout)
+    path = (url.path or "/") + (f"?{url.query}" if url.query else "")
+    try:
+        connection.request(request.method, path, request.body, request.headers)
+        response = connection.getresponse()
+    except (http.client.BadStatusLine, ConnectionError, BrokenPipeError) as error:
+        _end(key)
+        if known and isinstance(error, http.client.RemoteDisconnected | ConnectionError):
+            raise Closed from error
+        raise MechanismError(_why(error, url, timeout)) from error
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        _end(key)
+        raise MechanismError(_why(error, url, timeout)) from error
+    return _read(response, key, url, timeout, most)
+
+
+def _read(
+    response: http.client.HTTPResponse, key: Any, url: SplitResult, timeout: float, most: int
+) -> Answer:
+    try:
+        body = _body(response, most)
+    except (OSError, http.client.HTTPException) as error:
+        _end(key)
+        raise MechanismError(_why(error, url, timeout)) from error
+    if body is None:
+        _end(key)
+        raise MechanismError(f"answered with more than {most} bytes (max_bytes)")
+    headers = {name.lower(): value for name, value in response.getheaders()}
+    if response.will_close:
+        _end(key)
+    return Answer(response.status, response.reason, headers, body)
+
+
+def _body(response: http.client.HTTPResponse, most: int) -> bytes | None:
+    """Return the whole body; None where it has more bytes than it may."""
+    parts, size = [], 0
+    while part := response.read(_PIECE):
+        parts.append(part)
+        size += len(part)
+        if size > most:
+            return None
+    return b"".join(parts)
+
+
+def _connected(url: SplitResult, timeout: float) -> http.client.HTTPConnection:
+    host = url.hostname or ""
+    if url.scheme == "https":
+        context = ssl.create_default_context()
+        return http.client.HTTPSConnection(host, url.port, timeout=timeout, context=context)
+    return http.client.HTTPConnection(host, url.port, timeout=timeout)
+
+
+def _end(key: tuple[int, str, str]) -> None:
+    if (connection := _open.pop(key, None)) is not None:
+        connection.close()
+
+
+def _why(error: Exception, url: SplitResult, timeout: float) -> str:
+    """Return in words why there is no answer."""
+    where = f"{url.scheme}://{url.hostname}:{_host(url)[2]}"
+    match error:
+        case ssl.SSLCertVerificationError():
+            return (
+                f"{where} has no certificate that is trusted here ({error.verify_message}): "
+                "SSL_CERT_FILE names certificates of your own"
+            )
+        case ssl.SSLError():
+            said = error.reason or "no reason given"
+            return f"{where} speaks no TLS that is accepted here ({said}): is it http?"
+        case TimeoutError():
+            return f"{where} did not answer in {timeout:g} s (request_timeout)"
+        case ConnectionRefusedError():
+            return f"nothing answers at {where}: is the service started?"
+        case OSError() if type(error).__name__ == "gaierror":
+            return f"no host is called {url.hostname}"
+        case http.client.IncompleteRead():
+            return f"{where} broke off in its answer"
+    return f"{where} broke off ({type(error).__name__})"

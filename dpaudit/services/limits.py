@@ -1,0 +1,170 @@
+"""What a service may be asked, and how long: the pace of all processes together, and a journal.
+
+Workers are processes, and one limit holds for all. They share a file that begins with the service
+object of the program that audits and ends with it: the moment of the next request, how many there
+were, and what was seen of the service. None of it decides an output.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import tempfile
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from secrets import token_hex
+
+_FAR = 3600.0  # seconds: a moment so far ahead was written by another clock
+_MOST = 8  # versions that are listed
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was seen of a service by all processes.
+
+    Parameters
+    ----------
+    requests, answers, refusals
+        Requests that were sent, answers that are outputs, and answers that asked to wait.
+    first, last
+        Seconds of the epoch, of the first answer and of the last.
+    versions
+        What the service said of its version, each once.
+    cached
+        Answers of which a header says that they came from a cache.
+    said_by
+        That header.
+    """
+
+    requests: int = 0
+    answers: int = 0
+    refusals: int = 0
+    first: float = 0.0
+    last: float = 0.0
+    versions: tuple[str, ...] = ()
+    cached: int = 0
+    said_by: str = ""
+
+    def with_answer(self, version: str, cache: str) -> Seen:
+        """Return this with one more answer."""
+        known = version in self.versions or not version or len(self.versions) >= _MOST
+        now = time.time()
+        return replace(
+            self,
+            answers=self.answers + 1,
+            first=self.first or now,
+            last=now,
+            versions=self.versions if known else (*self.versions, version),
+            cached=self.cached + bool(cache),
+            said_by=self.said_by or cache,
+        )
+
+
+@dataclass
+class _Page:
+    """What the file holds."""
+
+    next: float = 0.0
+    seen: Seen = field(default_factory=Seen)
+
+
+class Token:
+    """What names a journal; the file goes when the token of the program that made it does.
+
+    Parameters
+    ----------
+    name
+        Another one for every service object.
+    """
+
+    def __init__(self) -> None:
+        self.name = token_hex(8)
+        weakref.finalize(self, _remove, Journal(self.name).path, os.getpid())
+
+
+class Journal:
+    """The file that processes share.
+
+    Parameters
+    ----------
+    token
+        Names the file, in the folder for temporary files.
+
+    Examples
+    --------
+    >>> journal = Journal("of-a-doctest")
+    >>> journal.turn(rate=None), journal.note(lambda seen: seen.with_answer("v1", ""))
+    (0.0, None)
+    >>> journal.seen.requests, journal.seen.answers, journal.seen.versions
+    (1, 1, ('v1',))
+    >>> journal.remove()
+    """
+
+    def __init__(self, token: str) -> None:
+        self.path = Path(tempfile.gettempdir()) / f"dpaudit-service-{os.getuid()}-{token}"
+
+    @property
+    def seen(self) -> Seen:
+        """What all processes have seen."""
+        with self._page() as page:
+            return page.seen
+
+    def turn(self, rate: float | None) -> float:
+        """Take the next turn of a request; return how many seconds it is away."""
+        with self._page() as page:
+            now = time.monotonic()
+            page.seen = replace(page.seen, requests=page.seen.requests + 1)
+            if rate is None and page.next <= now:
+                return 0.0
+            begin = max(now, page.next) if page.next < now + _FAR else now
+            page.next = begin + (1 / rate if rate else 0.0)
+            return begin - now
+
+    def hold(self, seconds: float) -> None:
+        """Let all processes wait so long, as the service asked for it."""
+        with self._page() as page:
+            page.next = max(page.next, time.monotonic() + seconds)
+            page.seen = replace(page.seen, refusals=page.seen.refusals + 1)
+
+    def note(self, change: Callable[[Seen], Seen]) -> None:
+        """Take note of what was seen."""
+        with self._page() as page:
+            page.seen = change(page.seen)
+
+    def remove(self) -> None:
+        """Remove the file."""
+        _remove(self.path, os.getpid())
+
+    @contextmanager
+    def _page(self) -> Iterator[_Page]:
+        """Yield what the file holds, which nobody else has meanwhile, and write it back."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        file = os.open(self.path, flags, 0o600)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            page = _read(os.pread(file, 2**20, 0))
+            yield page
+            written = json.dumps({"next": page.next, "seen": asdict(page.seen)}).encode()
+            os.pwrite(file, written, 0)
+            os.ftruncate(file, len(written))
+        finally:
+            os.close(file)
+
+
+def _read(written: bytes) -> _Page:
+    try:
+        found = json.loads(written)
+        seen = found["seen"] | {"versions": tuple(found["seen"]["versions"])}
+        return _Page(found["next"], Seen(**seen))
+    except (ValueError, TypeError, KeyError):  # it is new, or a process ended as it wrote
+        return _Page()
+
+
+def _remove(path: Path, process: int) -> None:
+    if os.getpid() == process:  # a fork has the object, too
+        path.unlink(missing_ok=True)

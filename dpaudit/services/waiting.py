@@ -1,0 +1,34 @@
+"""How long to wait where a service asks for it."""
+
+from __future__ import annotations
+
+import time
+from email.utils import parsedate_to_datetime
+
+from dpaudit.services.answers import Answer
+
+REFUSES = (429, 503)  # answers that ask to come again later, and are no output
+_LEAST, _MOST = 0.25, 30.0  # seconds, where it does not say how long
+
+
+def wait_of(answer: Answer, refusals: int) -> float:
+    """Return the seconds to wait after so many refusals in a row.
+
+    Examples
+    --------
+    >>> again = Answer(429, "Too Many Requests", {"retry-after": "3"}, b"")
+    >>> wait_of(again, 1), wait_of(again._replace(headers={}), 3)
+    (3.0, 1.0)
+    """
+    said = _said(answer.headers.get("retry-after", "").strip())
+    return min(_LEAST * 2 ** (refusals - 1), _MOST) if said is None else said
+
+
+def _said(text: str) -> float | None:
+    """Return the seconds of a Retry-After header, None where it has none that can be read."""
+    if text.isdecimal():
+        return float(text)
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+    except (TypeError, ValueError):
+        return None
