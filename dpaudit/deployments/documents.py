@@ -172,6 +172,8 @@ class _Walk:
         first, last = node.start_mark, node.end_mark
         source = self._text[first.index : last.index]
         style, line = node.style, first.line + 1
+        if source.startswith(("!", "&")):  # a tag or a name before the value
+            return Entry(keys, str(node.value), line, quoted=style is not None)
         if style in ("|", ">"):
             return Entry(keys, source.partition("\n")[2], line + 1, quoted=True)
         if style == '"':

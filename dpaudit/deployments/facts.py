@@ -87,6 +87,9 @@ class Total(Document):
     parts: list[Number] = Field(min_length=1)
     factor: float = 1.0
     way: Literal["sum", "times"] = "sum"
+    is_listed: bool = Field(
+        default=False, description="Whether the parts are listed with the total."
+    )
     is_split: bool = Field(
         default=False, description="Whether these are said to be all of its parts."
     )

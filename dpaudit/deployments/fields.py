@@ -72,6 +72,8 @@ _KINDS: Mapping[str, Kind] = {
     "weeks": "count",
     "months": "count",
     "rounds": "count",
+    "steps": "count",
+    "iterations": "count",
 }
 _TOTAL = re.compile(r"^(?:total|overall|cumulative|global)_|_(?:total|overall|cumulative)$")
 _LOCAL = re.compile(r"^local_|_local$|_0$")

@@ -29,13 +29,14 @@ _LINK = (
 )
 _SYMBOLS: Mapping[Kind, str] = {
     "epsilon": r"(?:ε|\bepsilon\b|\beps\b)",
-    "delta": r"(?:δ|\bdelta\b)",
+    "delta": r"(?:(?-i:δ)|\bdelta\b)",
     "rho": r"(?:ρ|\brho\b)",
     "mu": r"(?:μ|\bmu\b)",
     "order": r"(?:α|\balpha\b|\border\b)",
     "multiplier": r"\bnoise[- ]multiplier\b",
-    "sensitivity": r"\b(?:(?:global|query|[Ll]_?[12]|ℓ_?[12])[- ])?sensitivity\b|Δ(?:f|_[12])?",
-    "scale": r"\b(?:noise |Laplace )?scale(?: parameter)?(?: b)?\b|\bb(?=\s*=)",
+    "sensitivity": r"\b(?:(?:global|query|[Ll]_?[12]|ℓ_?[12])[- ])?sensitivity\b(?: Δ)?|"
+    r"(?-i:Δ)(?:f|_[12])?",
+    "scale": r"(?-i:λ)|\b(?:noise |Laplace )?scale(?: parameter)?(?: b)?\b|\bb(?=\s*=)",
     "variance": r"\bvariance\b|σ\s?\^2",
     "sigma": r"(?:σ|\bsigma\b|\bstandard deviation\b|\bstd\.?(?: dev)?)",
     "flip": r"\bflip(?:s|ped|ping)?(?: \w+){0,4}? (?:with )?probability(?: p)?\b|"
@@ -69,6 +70,7 @@ _PAIR = re.compile(
     re.I,
 )
 _BARE_PAIR = re.compile(r"\(\s*(?=[\d.]|ln|log)")
+_RENYI_ENDS = re.compile(r"\s*\)\s*[-\s]\s*(?:RDP\b|R[eé]nyi)", re.IGNORECASE)
 _PAIR_ENDS = re.compile(r"\s*\)\s*[-\s]\s*(?:DP\b|differential|approximate)", re.I)
 _BEFORE_DP = re.compile(r"(?<![\w.,(^])(?=[\d.])")
 _DP = re.compile(r"\s*-\s*(?:pure )?(?:DP\b|differential(?:ly)?[- ]priva)", re.I)
@@ -92,6 +94,7 @@ _ASIDE = re.compile(
     r"\b(?:incorrect\w*|earlier|instead|rather than|would|previous\w*|experiment\w*|example|"
     r"demonstrat\w+|initially|before|pre-?amplification|if not|not use|never|originally|"
     r"(?:guarantee|stronger|weaker|smaller|larger|lower|higher|better|less|tighter)\b.{0,12}\bthan|"
+    r"all (?:\w+ )?(?:products|deployments|programs|datasets|statistics)|other|"
     r"evaluat\w+ with|(?:reduc|decreas|lower|chang)\w+ from|reduc\w+|amplif\w+|prior to)\b",
     re.I,
 )
@@ -180,7 +183,16 @@ def mentions_in(text: Text, *, budget: Kind = "epsilon") -> list[Mention]:
         if mentions and start < mentions[-1].end and end <= mentions[-1].end:
             continue
         mentions.append(_bare(text, kind, numeral, start, end))
-    return [_with_role(text, mentions, place) for place in range(len(mentions))]
+    found_roles = [_with_role(text, mentions, place) for place in range(len(mentions))]
+    return [*map(_as_its_pair, found_roles, [*found_roles[1:], None])]
+
+
+def _as_its_pair(one: Mention, following: Mention | None) -> Mention:
+    """Return the first number of a pair with what is said behind the second."""
+    if following is None or following.start != one.end or one.number.role == "local":
+        return one
+    said = {"role": following.number.role, "per": following.number.per}
+    return replace(one, number=one.number.model_copy(update=said))
 
 
 def _hits(text: str, budget: Kind) -> Iterator[tuple[Kind, Numeral, int, int, int]]:
@@ -215,7 +227,13 @@ def _pair(
         return
     comma = re.compile(r"\s*,\s*").match(text, first[1])
     second = comma and numeral_at(text, comma.end(), powers=True)
-    if not comma or not second or not (is_named or _PAIR_ENDS.match(text, second[1])):
+    if not comma or not second:
+        return
+    if _RENYI_ENDS.match(text, second[1]):
+        yield "order", first[0], start, place, first[1]
+        yield "renyi", second[0], first[1], comma.end(), second[1]
+        return
+    if not (is_named or _PAIR_ENDS.match(text, second[1])):
         return
     yield "epsilon", first[0], start, place, first[1]
     yield "delta", second[0], first[1], comma.end(), second[1]
@@ -263,10 +281,13 @@ def _role(before: str, named: str, after: str) -> tuple[Role, str]:
     each = _EACH_AFTER.match(after)
     if _LOCAL.search(before[-30:] + named):
         return "local", ""
-    if each is not None:
-        return "each", _one_of(each.group(1) or "")
+    per = "" if each is None else _one_of(each.group(1) or "")
+    if each is not None and not _TOTAL.search(before + named):
+        return "each", per
     if _ASIDE.search(before):
         return "aside", ""
+    if each is not None:
+        return "total", per
     if _TOTAL.search(before + named) or re.match(r"[\s)]*(?:in total|overall|altogether)", after):
         return "total", ""
     inner = re.search(r"\bper[- ](\w+)", named) or re.search(r"\bper[- ](\w+)\W*$", before)

@@ -94,7 +94,7 @@ def _variant(facts: Facts) -> Iterator[Check]:
         yield made("variant", "cannot be said", words, [n for n in (epsilon, delta) if n])
     elif variant == "zcdp" and rho is not None:
         yield made("variant", "agrees", f"zCDP has rho as its parameter: {rho.written}", (rho,))
-    elif variant == "renyi" and facts.field("order") is None and facts.field("rho") is None:
+    elif variant == "renyi" and not (_stated(facts, "order") or _stated(facts, "rho")):
         words = "Renyi differential privacy has an order and a divergence, and none is stated"
         yield made("variant", "cannot be said", words, [n for n in (epsilon, delta) if n])
 

@@ -89,6 +89,7 @@ _COMMANDS = {
     "mu": "μ",
     "sigma": "σ",
     "alpha": "α",
+    "lambda": "λ",
     "Delta": "Δ",
     "times": "×",
     "cdot": "×",

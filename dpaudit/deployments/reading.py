@@ -200,7 +200,7 @@ def facts_of(entries: Sequence[Entry], record: str, address: str = "") -> Facts:
 
 def _gather(draft: _Draft, entry: Entry, *, is_registry: bool) -> None:
     """Put an entry where it belongs."""
-    names = [key for key in entry.keys if not key.isdecimal()]
+    names = _names_of(entry)
     part = _part_of(entry.keys)
     named = parameter_of(names[-1]) if names else None
     if entry.text.strip() in ("", "null", "~"):
@@ -216,6 +216,22 @@ def _gather(draft: _Draft, entry: Entry, *, is_registry: bool) -> None:
         draft.unread.append(entry.path)
     elif kind != "ignored":
         draft.said.setdefault(kind, []).append(entry)
+
+
+_INNER = frozenset({"name", "type", "kind", "value", "amount", "details", "description"})
+
+
+def _names_of(entry: Entry) -> list[str]:
+    """Return an entry's keys, without places in lists, and without "value" of a known key."""
+    names = [key for key in entry.keys if not key.isdecimal()]
+    if len(names) > 1 and plain_key(names[-1]) in _INNER:
+        above = names[-2]
+        if parameter_of(above) is not None or _WORDS.get(plain_key(above)) in _NAMED:
+            return names[:-1]
+    return names
+
+
+_NAMED = frozenset({"mechanism", "variant", "unit", "relation", "model", "composition"})
 
 
 def _part_of(keys: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -389,7 +405,9 @@ def _releases(text: str) -> str:
 
 def _distance(text: str) -> float | None:
     found = re.search(
-        r"maximum (?:input )?distance.{0,90}?\bis\s+(one|two|\d+)\b", text, re.I | re.S
+        r"maximum (?:input )?distance(?: of)?(?:.{0,90}?\bis)?\s+(one|two|\d+)\b",
+        text,
+        re.IGNORECASE | re.DOTALL,
     )
     if found is None:
         return None

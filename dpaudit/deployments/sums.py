@@ -15,6 +15,11 @@ _SPLIT = re.compile(
     r"distribut\w+ (?:across|among|between|over)|consist\w*|made up of|sums? of|set as)\b",
     re.IGNORECASE,
 )
+_SUMMED = re.compile(
+    r"\b(?:sequential(?:ly)?|basic|simple)\b.{0,20}\bcompos|"
+    r"\b(?:sum|total)\b.{0,30}\b(?:of (?:the )?above|these)",
+    re.IGNORECASE,
+)
 _BUDGET = re.compile(
     r"(?:\b(?:budgets?|epsilon|rho|delta|total|loss|cost|parameters?)\b|[ερδ])[^.;]{0,60}$",
     re.IGNORECASE,
@@ -77,13 +82,29 @@ def _of_lists(text: Text, numbers: Sequence[Mention]) -> Iterator[Total]:
     for place, line in enumerate(lines):
         content = text.text[line.start : line.end]
         own = _first(numbers, line)
-        if own is None or not (content.rstrip().endswith(":") or _SPLIT.search(content)):
+        if own is None:
             continue
-        below = _children(lines, place)
-        parts = [_first(numbers, one) for one in below]
+        is_head = content.rstrip().endswith(":") or _SPLIT.search(content)
+        is_total = own.number.role == "total"
+        below = _children(lines, place) if is_head or is_total else []
+        parts = [_first(numbers, one) for one in below or _siblings(lines, place, content)]
         if len(parts) > 1 and all(parts):
             found = [one.number for one in parts if one is not None]
-            yield Total(total=own.number, parts=found, is_split=bool(_SPLIT.search(content)))
+            is_split = bool(below) and bool(_SPLIT.search(content))
+            yield Total(total=own.number, parts=found, is_listed=True, is_split=is_split)
+
+
+def _siblings(lines: Sequence[_Line], place: int, content: str) -> list[_Line]:
+    """Return the bullets right above a bullet that says that it is their sum."""
+    if not lines[place].is_bullet or not _SUMMED.search(content):
+        return []
+    above: list[_Line] = []
+    for line in reversed(lines[:place]):
+        if line.depth < lines[place].depth or not line.is_bullet:
+            break
+        if line.depth == lines[place].depth:
+            above.append(line)
+    return above[::-1]
 
 
 def _children(lines: Sequence[_Line], place: int) -> list[_Line]:
@@ -159,7 +180,7 @@ _COUNTS = {
 _COUNT = re.compile(
     rf"\b({_NUMBER}|{'|'.join(_COUNTS)})[- ](?:(?!per\b|each\b)\w+ ){{0,2}}?"
     r"(day|week|month|year|hour|quarter|quer|release|round|"
-    r"statistic|table|report|time|iteration|epoch|count|measurement|publication|collection)(?:s|"
+    r"statistic|table|report|donation|record|contribution|item|visit|time|iteration|epoch|count|measurement|publication|collection)(?:s|"
     r"ies|y)?\b",
     re.IGNORECASE,
 )
@@ -174,7 +195,7 @@ def _of_repeats(
     totals = [one.number for one in numbers if one.number.role == "total"]
     total = totals[0] if totals else field
     counts = [hit for hit in _COUNT.finditer(text.text) if not _is_rate(text.text, hit)]
-    if len(each) != 1 or total is None or len(counts) != 1 or total.value == each[0].value:
+    if len(each) != 1 or total is None or len(counts) != 1 or _is_same(total, each[0]):
         return
     count, per = counts[0].group(1).lower(), each[0].per
     noun = counts[0].group(2).lower()
@@ -185,13 +206,19 @@ def _of_repeats(
         yield Total(total=total, parts=each, factor=factor, way="times")
 
 
+def _is_same(total: Number, each: Number) -> bool:
+    """Return whether a field repeats what one release spends, and is no total."""
+    return total.role != "total" and total.value == each.value
+
+
 def _is_rate(text: str, hit: re.Match[str]) -> bool:
-    """Return whether the count is one a period: "4 queries per day", "every 6 hours"."""
-    around = text[max(0, hit.start() - 8) : hit.start()], text[hit.end() : hit.end() + 10]
-    return bool(
-        re.search(r"\bevery\s*$|\blast\s*$", around[0], re.I)
-        or re.match(r"\s*(?:per|a|each)\b", around[1])
-    )
+    """Return whether a count is how often there is a release: "every 6 hours"."""
+    before, after = text[max(0, hit.start() - 8) : hit.start()], text[hit.end() : hit.end() + 10]
+    is_often = re.match(r"\s*(?:per|a|each)\b", after) and hit.group(2).lower() in _TIMES
+    return bool(re.search(r"\b(?:every|last)\s*$", before, re.IGNORECASE) or is_often)
+
+
+_TIMES = frozenset({"day", "week", "month", "year", "hour", "quarter", "time"})
 
 
 def equations_in(text: Text) -> Iterator[Equation]:

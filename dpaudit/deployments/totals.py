@@ -96,8 +96,10 @@ def _smaller(
     is_parallel = "parallel" in facts.composition and one.total.value >= 0.995 * max(
         part.value for part in one.parts
     )
-    if not one.is_split and one.way == "sum" and not _is_of_fields(one):
+    if not (one.is_split or one.is_listed or one.way == "times" or _is_of_fields(one)):
         return
+    if one.way == "times" and facts.entities and {*facts.entities} <= {"event", "record"}:
+        return  # each is protected by itself
     if is_parallel:
         words += ", which the largest part allows where parts are about disjoint records"
         yield _total(one, "agrees", words, computed, answer)

@@ -557,3 +557,192 @@ OPEN: dict[str, tuple[str, str]] = {
         ),
     ),
 }
+
+# More records in prose, as different people write them.
+PLANTED |= {
+    "days in a sentence": (
+        "total-epsilon",
+        182.5,
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=100.0),
+            privacy_unit=_USER,
+            privacy_parameters_details="epsilon = 0.5 per day, over 365 days; total epsilon 100.",
+        ),
+    ),
+    "a truth told three times of four": (
+        "response",
+        1.098612,
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=0.5),
+            mechanisms="Randomized response; a user answers truthfully with probability 3/4.",
+        ),
+    ),
+    "Gaussian noise in letters": (
+        "gaussian",
+        None,
+        registry_record(
+            variant_name=APPROXIMATE,
+            privacy_parameters=numbers(epsilon=0.5, delta=1e-5),
+            mechanisms="Gaussian mechanism with σ = 1 and Δ = 1.",
+        ),
+    ),
+    "Laplace noise in letters": (
+        "laplace",
+        4.0,
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=2.0),
+            mechanisms="Laplace noise with \\\\(\\lambda\\\\) = 0.25 for a sensitivity of 1.",
+        ),
+    ),
+    "a pair of an order": (
+        "renyi",
+        1.918,
+        registry_record(
+            variant_name=RENYI,
+            privacy_parameters=numbers(epsilon=1.2, delta=1e-5),
+            privacy_parameters_details="It is (10, 1)-RDP, which corresponds to epsilon = 1.2 at "
+            "delta = 1e-5.",
+        ),
+    ),
+    "rho before its name": (
+        "rho",
+        None,
+        registry_record(
+            variant_name=ZCDP,
+            privacy_parameters=numbers(rho=1.0),
+            privacy_parameters_details="1.0-zCDP implies (2, 1e-6)-DP.",
+        ),
+    ),
+    "months": (
+        "total-epsilon",
+        12.0,
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=6.0),
+            composition="Sequential composition of 12 monthly releases with epsilon = 1 each gives "
+            "a total of epsilon = 6 per year.",
+        ),
+    ),
+    "bullets under a total": (
+        "total-epsilon",
+        2.5,
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=2.0),
+            privacy_parameters_details="Total privacy budget: \\(\\epsilon = 2\\).\n"
+            "- Step 1: \\(\\epsilon = 1.5\\)\n- Step 2: \\(\\epsilon = 1.0\\)",
+        ),
+    ),
+    "bullets above a total": (
+        "total-epsilon",
+        2.5,
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=2.0),
+            composition="- Counts: \\(\\epsilon = 1.5\\)\n- Means: \\(\\epsilon = 1.0\\)\n"
+            "- By sequential composition, the total is \\(\\epsilon = 2.0\\).",
+        ),
+    ),
+    "pairs a day": (
+        "total-epsilon",
+        6.0,
+        registry_record(
+            variant_name=APPROXIMATE,
+            privacy_parameters=numbers(epsilon=4.0, delta=1e-6),
+            privacy_parameters_details="30 days with (0.2, 1e-8)-DP per day; in total (4, "
+            "1e-6)-DP.",
+        ),
+    ),
+    "records of one user": (
+        "total-epsilon",
+        1.0,
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=0.5),
+            privacy_unit=_USER,
+            privacy_parameters_details="Each record has ε = 0.1, and a user contributes at most 10 "
+            "records.",
+        ),
+    ),
+    "statement: nested": (
+        "laplace",
+        1.0,
+        "privacy:\n  definition: epsilon-DP\n  epsilon:\n    value: 0.5\n"
+        "  mechanism:\n    name: Laplace\n    sensitivity: 2\n    scale: 2\n",
+    ),
+    "statement: prose": (
+        "laplace",
+        0.2,
+        "statement: |\n  We add Laplace noise with scale 5 to counts of sensitivity 1, which\n"
+        "  gives epsilon = 0.1.\n",
+    ),
+    "statement: samples": (
+        "gaussian",
+        None,
+        "mechanism: Gaussian\nnoise_multiplier: 1.1\nsampling_rate: 0.01\nsteps: 10000\n"
+        "epsilon: 0.5\ndelta: 1e-5\n",
+    ),
+}
+SOUND |= {
+    "what was considered": registry_record(
+        variant_name=PURE,
+        privacy_parameters=numbers(epsilon=1.0),
+        composition="We considered ε = 0.5 and ε = 2, and chose ε = 1 in the end.",
+    ),
+    "one release of many": registry_record(
+        variant_name=PURE,
+        privacy_parameters=numbers(epsilon=2.0),
+        privacy_unit="User-month-level",
+        privacy_parameters_details="ε = 2 per release; there are 12 releases per year.",
+    ),
+    "a copula": registry_record(
+        variant_name=PURE,
+        privacy_parameters=numbers(epsilon=1.0),
+        mechanisms="Laplace noise; a Gaussian copula models the margins afterwards.",
+    ),
+    "a distance of 2": registry_record(
+        variant_name=PURE,
+        privacy_parameters=numbers(epsilon=1.0),
+        privacy_unit_details="We use replace-one neighbours, i.e. symmetric distance 2.",
+    ),
+    "keys by a threshold": registry_record(
+        variant_name=APPROXIMATE,
+        privacy_parameters=numbers(epsilon=1.5, delta=1e-8),
+        mechanisms="Laplace noise with scale 1 and sensitivity 1; keys above a threshold of 20.",
+        composition="Partition selection has ε = 0.5 and δ = 1e-8, and counts have ε = 1.",
+    ),
+    "a coin before the answer": registry_record(
+        variant_name=PURE,
+        privacy_parameters=numbers(epsilon=1.0986),
+        mechanisms="Randomized response. With probability 1/2 a user answers at random, otherwise "
+        "truthfully.",
+    ),
+    "shuffled": registry_record(
+        variant_name=APPROXIMATE,
+        privacy_parameters=numbers(epsilon=0.5, delta=1e-7),
+        model_name="Shuffle",
+        composition="Local randomisers have ε = 4; shuffling amplifies this to a central ε = 0.5.",
+    ),
+    "all products of an agency": registry_record(
+        variant_name=PURE,
+        privacy_parameters=numbers(epsilon=1.0),
+        composition="The total privacy loss of all products of this agency is ε = 7.",
+    ),
+    "hours of a week": registry_record(
+        variant_name=PURE,
+        privacy_parameters=numbers(epsilon=1.0),
+        privacy_parameters_details="The dataset has 24 * 7 = 168 hourly counts, each with ε = 1, "
+        "by "
+        "parallel composition.",
+    ),
+    "a comparison with others": registry_record(
+        variant_name=APPROXIMATE,
+        privacy_parameters=numbers(epsilon=1.0, delta=1e-6),
+        privacy_parameters_details="δ is set to 10^-6, ε is at most 1.0, which is stronger than "
+        "the "
+        "earlier (2, 1e-5)-DP.",
+    ),
+}
