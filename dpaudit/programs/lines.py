@@ -6,7 +6,6 @@ answer ends with the number of its request, so that none can be mistaken for ano
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import re
@@ -24,7 +23,6 @@ VERSION = 1
 _RESERVED = ("dpaudit", "done", "error")
 _NUMBERS = re.compile(rb"(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\r?\n)+")
 _EXACT = 2.0**53
-_SILENCE = 10.0  # seconds in an answer after which a program is greeted again
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class Hello:
         (Hello(version=1, seeded=True, name=''), None)
         """
         found = _object(line, "dpaudit")
-        if found is None or type(found["dpaudit"]) is not int:
+        if found is None or type(found["dpaudit"]) is not int or "asks" in found:  # an echo
             return None
         name = found.get("name", "")
         known = name if isinstance(name, str) else ""
@@ -75,7 +73,7 @@ def _object(line: bytes, key: str) -> dict[str, Any] | None:
 
 def greeting() -> bytes:
     """Return the line by which a program is greeted."""
-    return _line({"dpaudit": VERSION})
+    return _line({"dpaudit": VERSION, "asks": "hello"})
 
 
 def _line(message: dict[str, Any]) -> bytes:
@@ -104,17 +102,19 @@ class Conversation:
         self._known = set[str]()
         self._requests = 0
         self._greetings = 0  # that were not answered yet, beside an answer
-        self.hello = self._greeted()
+        try:
+            self.hello = self._greeted()
+        except BaseException:
+            self._process.kill()
+            raise
 
     def _greeted(self) -> Hello:
         self._process.write(greeting())
-        for seconds in patience():
-            while b"\n" not in self._process.waiting:
-                if not self._came(seconds):
-                    tell(f"waiting for {self.name} to answer the greeting")
-                    break
-            else:
-                break
+        waits = patience()
+        while b"\n" not in self._process.waiting:
+            if not self._came(next(waits)):
+                tell(f"waiting for {self.name} to answer the greeting")
+            self._require_short(self._process.waiting)
         line, _, rest = self._process.take().partition(b"\n")
         found = Hello.read(line)
         if found is None or rest:
@@ -123,12 +123,17 @@ class Conversation:
             raise self._broken(f"version {VERSION} of the protocol", line)
         return found
 
+    def _require_short(self, line: bytes | bytearray) -> None:
+        if len(line) > LONGEST:
+            raise TooMuch(f"a line of more than {LONGEST} bytes")
+
     def _came(self, seconds: float | None) -> bool:
         """Return whether more came; raise how the program ended, if it did."""
         try:
             return self._process.wait_for_more(seconds)
         except EOFError:
-            raise self._process.ended() from None
+            failed = self._process.ended()
+            raise failed or ProgramFailed("ended with status 0 before it was asked to") from None
 
     def draw(self, key: str, records: Any, count: int, seed: int | None) -> Any:
         """Return so many outputs on records: an array of numbers, or a list.
@@ -159,12 +164,13 @@ class Conversation:
 
     def _require_silence(self) -> None:
         """Refuse lines that nobody asked for."""
-        with contextlib.suppress(BlockingIOError):
-            while self._came(0.0):
-                pass
-        self._drop_greetings()
-        if self._process.waiting:
-            raise self._broken("no line that nobody asked for", bytes(self._process.waiting))
+        while self._came(0.0):
+            self._drop_greetings()
+            if self._process.waiting:
+                break
+        if self._process.waiting and not self._greetings:
+            line = bytes(self._process.waiting).partition(b"\n")[0]
+            raise self._broken("no line that nobody asked for", line)
 
     def _drop_greetings(self) -> None:
         """Forget answers to greetings that were sent while an answer was waited for."""
@@ -177,45 +183,45 @@ class Conversation:
 
     def _answer(self, count: int) -> list[bytes]:
         """Return the lines of an answer, after which its request's number has come."""
-        lines, rest = list[bytes](), b""
-        waits = patience()
-        silence = min(next(waits), _SILENCE)
+        lines, rest, waits = list[bytes](), b"", patience()
+        before = self._greetings
         while True:
-            if not self._came(silence):
-                silence = self._asked_again(len(lines), count, next(waits))
+            if not self._came(next(waits)):
+                self._greet_again(len(lines), count)
                 continue
-            self._drop_greetings() if not lines and not rest else None
+            waits = patience()
+            if before and not lines and not rest:
+                self._drop_greetings()
             *more, rest = (rest + self._process.take()).split(b"\n")
             lines += more
-            if len(rest) > LONGEST:
-                raise TooMuch(f"a line of more than {LONGEST} bytes")
-            if self._is_whole(lines, rest, count):
+            self._require_short(rest)
+            if self._is_whole(lines, count):
+                self._process.waiting[:0] = b"\n".join([*lines[count + 1 :], rest])
+                self._drop_greetings()
                 return lines[:count]
 
-    def _asked_again(self, came: int, count: int, seconds: float) -> float:
+    def _greet_again(self, came: int, count: int) -> None:
         """Greet a program that says nothing: it answers if it waits for us, and not if it works."""
         tell(f"waiting for {self.name}: {came} of {count} outputs came")
         self._process.write(greeting())
         self._greetings += 1
-        return seconds
 
-    def _is_whole(self, lines: list[bytes], rest: bytes, count: int) -> bool:
+    def _is_whole(self, lines: list[bytes], count: int) -> bool:
         """Return whether an answer has ended, and refuse one that is another than asked."""
         if not lines:
             return False
         place = min(len(lines) - 1, count)
         self._require_no_error(lines[place])
         done = _object(lines[place], "done")
+        expected = f'{count} outputs and then {{"done": {self._requests}}}'
         if done is None:
-            if len(lines) > count or (self._greetings and Hello.read(lines[place])):
-                expected = f'{count} outputs and then {{"done": {self._requests}}}'
-                raise self._broken(f"{expected} ({len(lines)} lines came)", lines[place])
+            greeted = self._greetings and Hello.read(lines[place]) is not None
+            if len(lines) > count or greeted:
+                came = "more" if len(lines) > count else place
+                raise self._broken(f"{expected} ({came} outputs came)", lines[place])
             return False
         if place != count or done["done"] != self._requests:
-            expected = f'{count} outputs and then {{"done": {self._requests}}}'
             raise self._broken(f"{expected} ({place} outputs came)", lines[place])
-        if (len(lines) > count + 1 or rest) and not self._greetings:
-            raise self._broken("nothing after the end of an answer", lines[-1] or rest)
         return True
 
     def _require_no_error(self, line: bytes) -> None:

@@ -138,7 +138,10 @@ class Program(Outside):
         return replace(self, protocol="lines", greeted=Hello(version, seeded, name))
 
     def _greeting(self) -> tuple[int, bool, str]:
-        hello = self._conversation().hello
+        try:
+            hello = self._conversation().hello
+        except ProgramFailed as error:  # it was given no data: its words hold no record
+            raise MechanismError(f"{_called(self.name)}: {error}, expected a greeting") from None
         return hello.version, hello.seeded, hello.name
 
     @property
@@ -179,13 +182,15 @@ class Program(Outside):
         MechanismError
             It fails, or answers what is no output.
         """
+        if self._runs_once is None:
+            return self.settled(None)(dataset, *given)
         call = self._drawn_once if self._runs_once else self._drawn_by_lines
         try:
             return call(dataset, *given)
         except ProgramFailed as error:
             raise self._failed(error, dataset, lambda made: call(made, *given)) from None
         except TooMuch as error:
-            raise MechanismError(f"program {shorten(Shown(self.name))}: writes {error}") from None
+            raise MechanismError(f"{_called(self.name)}: writes {error}") from None
 
     def _failed(self, error: ProgramFailed, dataset: Any, again: Any) -> MechanismError:
         """Return how it failed; its own words where they hold no record."""
@@ -193,7 +198,7 @@ class Program(Outside):
         if said and not are_shown() and not tells_no_record(error, dataset, again):
             said = _HIDDEN
         words = f"{error.how}: {said}" if said else error.how
-        return MechanismError(f"program {shorten(Shown(self.name))}: {words}, expected an output")
+        return MechanismError(f"{_called(self.name)}: {words}, expected an output")
 
     def _drawn_once(self, dataset: Any, rng: Generator | None = None) -> Any:
         seed = None if rng is None else int(rng.integers(_SEEDS))
@@ -257,6 +262,10 @@ _folders: dict[int, Path] = {}
 def _asked_there(command: str, protocol: str | None, folder: str | None, question: str) -> Any:
     """Return the answer of a question to a program, in another process."""
     return getattr(Program(command, protocol=protocol, folder=folder), question)()
+
+
+def _called(name: str) -> str:
+    return f"program {shorten(Shown(name))}"
 
 
 def _place() -> Path:

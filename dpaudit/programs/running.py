@@ -18,7 +18,8 @@ _PIPE = 1031  # F_SETPIPE_SZ of Linux
 _LAST = 2**14  # bytes of standard error that are remembered
 _LINES = 5  # of them that are said
 _FIRST = 5.0  # seconds after which somebody is told what is waited for
-_END = 1.0  # seconds that a program has to end by itself
+_END = 10.0  # seconds that a program has to end by itself, once it writes no more
+_AFTER = 1.0  # seconds in which somebody else may write what a program that ended has left
 
 
 class ProgramFailed(RuntimeError):
@@ -161,19 +162,25 @@ class Process:
             self._unsent = self._unsent[:0]
         self._sending()
 
-    def ended(self) -> ProgramFailed:
-        """Wait for the end, whose output has ended, and return how it ended."""
-        self._drain_errors()
+    def ended(self) -> ProgramFailed | None:
+        """Wait for the end of a program that writes no more; return how it ended, if it failed."""
         try:
             status = self.popen.wait(_END)
         except subprocess.TimeoutExpired:
             self.kill()
             return ProgramFailed("closed its standard output and went on", self.said)
+        if status:
+            self._drain_errors()
         self.kill()
-        return ProgramFailed(how_ended(status), self.said)
+        return ProgramFailed(how_ended(status), self.said) if status else None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the program has ended; what it has started may still write."""
+        return self.popen.poll() is not None
 
     def _drain_errors(self) -> None:
-        until = monotonic() + _END
+        until = monotonic() + _AFTER
         while self.popen.stderr in self._selector.get_map() and monotonic() < until:
             for key, _ in self._selector.select(max(0.0, until - monotonic())):
                 if key.fileobj is self.popen.stderr:
@@ -232,16 +239,27 @@ def printed_by(words: Sequence[str], folder: str | None, stdin: bytes) -> bytes:
     process = Process(words, folder, stdin)
     try:
         with contextlib.suppress(EOFError):
-            for seconds in patience():
-                while process.wait_for_more(seconds):
-                    if process.read > LONGEST:
-                        raise TooMuch(f"more than {LONGEST} bytes")
-                tell(f"waiting for an output of {words[0]}")
-        if (how := process.ended()).how != how_ended(0):
-            raise how
+            _read_all(process, words[0])
+        if (failed := process.ended()) is not None:
+            raise failed
         return process.take()
     finally:
         process.kill()
+
+
+def _read_all(process: Process, name: str) -> None:
+    """Read what a program writes, to its end at most."""
+    waits = patience()
+    next_word = monotonic() + next(waits)
+    while True:
+        came = process.wait_for_more(_AFTER)
+        if process.read > LONGEST:
+            raise TooMuch(f"more than {LONGEST} bytes")
+        if not came and process.has_ended:  # what it started holds its output open
+            return
+        if monotonic() > next_word:
+            tell(f"waiting for an output of {name}")
+            next_word = monotonic() + next(waits)
 
 
 def patience() -> Iterator[float]:

@@ -92,6 +92,16 @@ def test_a_program_that_is_not_there_is_refused():
         Program("./no-such-program {data}")
 
 
+def test_an_error_is_one_with_its_status_on_both_ways():
+    with pytest.raises(MechanismError, match="ended with status 1"):
+        Program("false", protocol="lines").settled(None)
+    assert Program("false").settled(None).protocol == "once"
+
+
+def test_what_a_program_leaves_is_not_waited_for():
+    assert Program(shell("sleep 60 & echo 4"), protocol="once")(DATA) == 4.0
+
+
 def test_a_failure_shows_the_status_and_the_last_lines():
     program = Program(shell("echo no table >&2; exit 3"), protocol="once")
     with pytest.raises(MechanismError, match=r"ended with status 3: no table"):
