@@ -14,6 +14,7 @@ import sys
 import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import which
 
 import numpy as np
 import pytest
@@ -253,6 +254,7 @@ COMMANDS = {
     "ledger": ["ledger", "huang2020"],
     "ledger of reports": ["ledger", "huang2020", "--reports", "."],
     "new": ["new", "claim", "smith2031-lemma1", "--into", "package"],
+    "new program": ["new", "program", "--language", "rust", "--into", "rusty"],
     "account": ["account", "rel.toml", "--json"],
     "calibrate": ["calibrate", "rel.toml"],
     "spend new": ["spend", "new", "budget.jsonl", "--epsilon", "30"],
@@ -286,6 +288,7 @@ COMMANDS = {
     "prove": ["prove", "own_sum.py:noisy", *BOUNDED, "--out", "proved"],
     "views": ["views", "own_sum.py:shifted", "--private", "one.csv", "--out", "viewed"],
     "pickled": ["audit", "npy.toml", *QUICK],
+    "program": ["audit", "--command", "cat {data}", *ON_FILES, *CLAIM, *QUICK, "--no-store"],
     "in process": ["audit", "csv.toml", *QUICK, "--in-process"],
     "reproduce": ["reproduce", "theirs", "--data", "own.csv", "--out", "figures"],
     "scan --list": ["scan", "theirs", "--list"],
@@ -575,6 +578,14 @@ def test_a_budget_is_opened_and_nothing_else(ran):
     assert {one.split("/")[0] for one in ran["spend show"].wrote} == {"spent"}
 
 
+@row("`new program`")
+def test_a_helper_is_written_and_nothing_else(ran):
+    assert ran["new program"].status == 0
+    assert ran["new program"].opened - ran["new program"].wrote == set()
+    assert {one.split("/")[0] for one in ran["new program"].wrote} == {"rusty"}
+    assert nothing_started(ran["new program"]) == set()
+
+
 @row("`verify`", "`verify`, of counts")
 @pytest.mark.parametrize("name", ["verify", "verify names", "verify counts"])
 def test_verify_opens_what_it_was_given(ran, name):
@@ -711,6 +722,17 @@ def test_the_audit_of_a_function(ran):
     assert opened - {"."} == {"one.csv", "other.csv"}
     assert ran["function"].foreign_code == set()
     assert ran["function"].wrote == set()
+
+
+@row("`audit --command COMMAND`, or such a key in a file")
+def test_the_audit_of_a_program(ran):
+    assert ran["program"].status in (1, 2)
+    program = str(Path(which("cat")).resolve())
+    assert ran["program"].opened - {"."} <= {"one.csv", "other.csv", program}
+    assert ran["program"].opened >= {"one.csv", "other.csv"}
+    assert ran["program"].wrote == set()
+    started = [how for kind, _, how in ran["program"].events if kind == "subprocess.Popen"]
+    assert ["worker.py" in how for how in started] == [True]  # which starts the program
 
 
 @row("`audit --watch FILE`")

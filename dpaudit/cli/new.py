@@ -1,4 +1,4 @@
-"""``dpaudit new``: packages to begin with."""
+"""``dpaudit new``: packages and programs to begin with."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import dpaudit.cli.ending as ending
 import dpaudit.cli.streams as streams
 from dpaudit.cli.store import show_help
 
-new = typer.Typer(help="Write a package to begin with.", invoke_without_command=True)
+new = typer.Typer(help="Write a package or a program to begin with.", invoke_without_command=True)
 
 
 @new.callback()
@@ -40,4 +40,23 @@ def write_claim(
         streams.write(str(path))
 
 
+def write_program(
+    language: Annotated[
+        str, typer.Option("--language", metavar="LANGUAGE", help="javascript, java or rust.")
+    ],
+    into: Annotated[
+        Path, typer.Option("--into", metavar="DIR", help="Where (the present folder).")
+    ] = Path(),
+) -> None:
+    """Write what lets dpaudit draw from programs in a language, and a mechanism to begin with.
+
+    Nothing is written over. The first lines of the mechanism say how it is audited.
+    """
+    from dpaudit.programs.drafting import write_helper
+
+    for path in write_helper(language, into):
+        streams.write(str(path))
+
+
 new.command("claim")(ending.carried(write_claim))
+new.command("program")(ending.carried(write_program))

@@ -6,10 +6,12 @@ A block follows these rules, which a page can only leave by a mark above the blo
   above names (``Save this as `mine.py` ``), or is executed, or read.
 * Of a console the lines after ``$ `` are commands, with the lines that they print first; a line of
   three dots stands for any others.
+* Java, JavaScript and Rust are the files that the paragraph above names, or are read.
 * ``text`` is no code.
 
 A mark is a comment of its own line: ``<!-- run: slow -->``, ``<!-- run: with opendp -->`` (where
-that is installed), ``<!-- run: elsewhere, because ... -->`` (not here: it needs another machine).
+that is installed; ``with the program sqlite3`` where that is), ``<!-- run: elsewhere, because ...
+-->`` (not here: it needs another machine).
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ BLOCK = re.compile(
 )
 NAMED = re.compile(r"(?:[Ss]ave|and)\s+this\s+as\s+`([\w./-]+\.\w+)`")
 MARK = re.compile(r"<!-- run: (.+?) -->\s*$")
-READ_ONLY = ("text", "json", "html", "markdown", "")
+READ_ONLY = ("text", "json", "html", "markdown", "java", "javascript", "rust", "")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ import re
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 from types import ModuleType
 
 import matplotlib.pyplot as plt
@@ -45,6 +46,9 @@ def is_below(place: Path, module: ModuleType) -> bool:
     return any(str(file).startswith(str(place)) for file in files)
 
 
+PROGRAM = "the program "  # of another language
+
+
 def library(block: Block) -> str | None:
     """Return the library that a block asks for."""
     mark = block.mark or ""
@@ -54,6 +58,8 @@ def library(block: Block) -> str | None:
 def left_to_docs_test(block: Block) -> bool:
     """Return whether a block asks for a library that is not here, which `make docs-test` has."""
     name = library(block)
+    if name is not None and name.startswith(PROGRAM):
+        return which(name.removeprefix(PROGRAM)) is None
     # Where playwright is, that is the environment of docs-test: there, what lacks is a failure.
     absent = name is not None and find_spec(name.replace("-", "_")) is None
     return absent and find_spec("playwright") is None
