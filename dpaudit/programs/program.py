@@ -92,6 +92,11 @@ class Program(Outside):
         """The command."""
         return self.command
 
+    @property
+    def reaches(self) -> tuple[str, str]:
+        """What outputs that never vary may come from: nobody sees what a program reads."""
+        return "secret, cache or file of a program", self.name
+
     def with_file(self, records: Any, path: Path) -> Program:
         """Return the program that is given a file as it is where it is called on its records."""
         found = digest_of_records(records)

@@ -136,3 +136,11 @@ def test_a_program_is_refuted_at_half_of_its_epsilon_and_not_above_it():
     assert low.verdict == "refuted"
     assert 1.0 < low.measured.lower <= 2.0
     assert high.verdict == "not refuted"
+
+
+@pytest.mark.slow
+def test_a_program_whose_noise_never_varies_is_withheld():
+    both = np.array([1.0, 0.0]), np.array([1.0, 1.0])
+    program = Program(shell("cat; echo 0.5"), protocol="once")
+    found = dpaudit.audit(program, *both, epsilon=1, trials=100)
+    assert found.verdict == "withheld"
