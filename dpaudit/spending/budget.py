@@ -36,6 +36,7 @@ from dpaudit.text import one_line
 _SHORT = {"add-remove": "add-remove-record", "replace": "replace-record"} | {
     "zero-out": "zero-out-record"
 }
+_ONE_GROUP = ("add-remove-record", "zero-out-record")  # neighbours differ in one group alone
 WAIT = 60.0  # seconds for others who write
 
 
@@ -147,11 +148,13 @@ class Budget:
             own_delta=own_delta,
             orders=orders,
         )
+        named = check.choice("relation", _SHORT.get(relation, relation), _relations())
+        _check_partition(partition, named)
         header = Header(
             id=token_hex(8),
             terms=terms,
             unit=_stated("unit", unit),
-            relation=check.choice("relation", _SHORT.get(relation, relation), _relations()),
+            relation=named,
             period=period,
             partition=partition,
             charged_at=_now(),
@@ -426,6 +429,16 @@ def _checked_groups(chain: Chain, groups: Sequence[str]) -> set[str]:
         expected = "none: the budget says of no partition into groups (partition, --groups)"
         raise InvalidArgument("groups", list(groups), expected)
     return {_stated("groups", one) for one in groups}
+
+
+def _check_partition(partition: str | None, relation: str) -> None:
+    """Refuse groups where a record that is replaced may be in another group than it was."""
+    if partition is None:
+        return
+    _stated("partition", partition)
+    if relation not in _ONE_GROUP:
+        expected = f"none: under {relation} the record that is put in may be in another group"
+        raise InvalidArgument("partition", partition, expected)
 
 
 def _stated(name: str, text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Iterator
@@ -213,7 +214,8 @@ def _panel(found: SpendDocument) -> Panel:
     """Return what was spent, release by release, below the limit."""
     limit = max(found.limits, key=lambda one: part_spent(one.spent, one.limit.size)).limit
     points = [(0, 0.0), *((one.number, one.spent) for one in found.history)]
-    drawn = [(x, y) for x, y in points if math.isfinite(y)]
+    steps = [(later[0], earlier[1]) for earlier, later in itertools.pairwise(points)]
+    drawn = sorted((x, y) for x, y in (*points, *steps) if math.isfinite(y))
     numbers = [float(x) for x, _ in drawn]
     ends = [0.0, max(1.0, float(len(found.releases)))]
     return Panel(

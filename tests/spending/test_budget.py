@@ -70,6 +70,12 @@ def test_groups_without_a_partition_are_refused(path):
         budget.charge("laplace", groups=["north"])
 
 
+def test_groups_are_refused_where_a_record_may_move_to_another(path):
+    with pytest.raises(InvalidArgument, match="may be in another group"):
+        Budget.create(path, epsilon=1.0, relation="replace", partition="regions")
+    assert not path.exists()
+
+
 def test_a_release_about_other_neighbours_is_refused(path):
     budget = Budget.create(path, epsilon=5.0)
     with pytest.raises(InvalidArgument, match=r"replace-record.*expected add-remove-record"):

@@ -207,6 +207,35 @@ def test_an_adversary_that_adapts_stays_within_the_filter():
     assert mean > LARGE + 20 * error  # twice the price would be seen
 
 
+FIRST = 0.6  # part of the noise that the gambler takes before it chooses
+
+
+@pytest.mark.slow
+def test_an_adversary_that_chooses_between_deltas_and_noise_stays_within_the_filter():
+    """A delta that is split as one goes is no filter, which is why it is split in advance."""
+    rng = np.random.default_rng(6)
+    mean, error = loss_of_gambler(rng, own=LARGE / 2, rest=LARGE / 2)
+    assert mean + 4 * error < LARGE
+    spent = dpaudit.GaussianDP(mu_of(EPSILON, LARGE) * FIRST**0.5).delta(EPSILON)
+    mean, error = loss_of_gambler(rng, own=LARGE - spent, rest=LARGE)
+    assert mean - 4 * error > LARGE
+
+
+def loss_of_gambler(rng, own, rest):
+    """Return what is lost beyond epsilon, and its error.
+
+    Who is behind after the first part of the noise that ``rest`` allows gives the record away with
+    probability ``own``; who is ahead takes the rest of the noise.
+    """
+    first, last = (share * mu_of(EPSILON, rest) ** 2 for share in (FIRST, 1 - FIRST))
+    loss = first / 2 + np.sqrt(first) * rng.standard_normal(RUNS)
+    behind = loss < 0.8 * EPSILON
+    end = np.where(behind, loss, loss + last / 2 + np.sqrt(last) * rng.standard_normal(RUNS))
+    lost = np.maximum(0.0, -np.expm1(EPSILON - end))
+    value = np.where(behind, own + (1 - own) * lost, lost)
+    return float(value.mean()), float(value.std() / math.sqrt(RUNS))
+
+
 def running_losses(rng, noise, steps):
     """Yield the losses of runs after each Gaussian release."""
     mu, loss = 1 / noise, np.zeros(RUNS)
