@@ -22,7 +22,7 @@ from dpaudit.spending.shown import (
 )
 
 if TYPE_CHECKING:
-    from dpaudit.spending.document import LimitDocument, SpendDocument
+    from dpaudit.spending.document import LimitDocument, PlannedDocument, SpendDocument
 
 _SHOWN = 20  # last releases
 
@@ -39,6 +39,8 @@ def page(found: SpendDocument) -> Iterator[Text | Table]:
         yield Text(f"{draw_bar(one.spent, one.limit.size)}  {spent_sentence(one)}", style="bold")
         if len(one.methods) > 1:
             yield _methods(one)
+    if found.planned is not None:
+        yield _accountants(found.planned)
     if len(found.groups) > 1:
         yield _groups(found)
     if found.releases:
@@ -58,6 +60,19 @@ def _methods(one: LimitDocument) -> Table:
         share = number(made.method.delta)
         shown = number(made.epsilon, DIGITS, ROUND_CEILING)
         table.add_row(Text(name_method(made.method), style=style), share, Text(shown, style=style))
+    return table
+
+
+def _accountants(planned: PlannedDocument) -> Table:
+    """Return what each accountant makes of all of it, if parameters were fixed in advance."""
+    title = "by every accountant, if parameters were fixed before the first output"
+    table = Table(title=title, title_justify="left")
+    for column in ("accountant", "epsilon at most", "source"):
+        table.add_column(column)
+    for answer in planned.answers:
+        style = "bold" if answer.upper == planned.epsilon else ""
+        shown = number(answer.upper, DIGITS, ROUND_CEILING)
+        table.add_row(Text(answer.accountant, style=style), shown, cell(answer.source))
     return table
 
 

@@ -64,7 +64,8 @@ def name_release(entry: Entry) -> str:
     ]
     stated = entry.stated
     at = "" if stated is None else f" as ({number(stated.epsilon)}, {number(stated.delta)})-DP"
-    return one_line("; ".join(tables) + at)
+    before = " (out before it was charged)" if entry.released and entry.torn is None else ""
+    return one_line("; ".join(tables) + at + before)
 
 
 def _value(value: object) -> str:
@@ -105,7 +106,7 @@ def meaning_of(found: SpendDocument) -> Iterator[str]:
     if math.isfinite(odometer.epsilon):
         at = f" at delta = {number(odometer.delta)}" if odometer.delta else ""
         yield (
-            "At every time at once, likewise (odometer): epsilon = "
+            "At every time at once, also for parameters chosen so (odometer): epsilon = "
             f"{number(odometer.epsilon, DIGITS, ROUND_CEILING)}{at}."
         )
     if found.planned is not None and found.planned.epsilon is not None:
@@ -169,9 +170,20 @@ def as_markdown(found: SpendDocument) -> str:
     lines = ["# Privacy budget", "", *about, f"- Last line: `{found.head}`", ""]
     lines += [sentence for one in found.limits for sentence in (spent_sentence(one), "")]
     lines += [sentence for said in meaning_of(found) for sentence in (said, "")]
+    lines += [*_accountant_lines(found)]
     lines += ["| number | when | who | charged to | release | about |", "|---|---|---|---|---|---|"]
     lines += [f"| {' | '.join(map(_cell, row_of(one)))} |" for one in found.releases]
     return "\n".join(lines) + "\n"
+
+
+def _accountant_lines(found: SpendDocument) -> Iterator[str]:
+    """Yield a table of what accountants say of parameters that are fixed in advance."""
+    if found.planned is None:
+        return
+    yield from ("| accountant, if parameters were fixed in advance | epsilon |", "|---|---|")
+    for one in found.planned.answers:
+        yield f"| {one.accountant} | {number(one.upper, DIGITS, ROUND_CEILING)} |"
+    yield ""
 
 
 def row_of(entry: Entry) -> tuple[str, str, str, str, str, str]:

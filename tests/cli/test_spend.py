@@ -65,6 +65,7 @@ def test_json_is_of_its_schema(dpaudit, file):
     assert document["schema"] == 1
     (limit,) = document["limits"]
     assert limit["spent"] + limit["left"] == pytest.approx(2.0)
+    assert "Balle & Wang 2018" in dpaudit("spend", "show", "budget.jsonl").out
     assert document["planned"]["epsilon"] < limit["spent"] < document["odometer"]["epsilon"]
     charge = json.loads(add(dpaudit, "gaussian", "sigma=9", "--json").out)
     assert (charge["fits"], charge["entry"]["number"]) == (True, 2)
