@@ -58,7 +58,7 @@ FLOORS = (
     ("spending",),
     ("replaying",),
     ("scan",),
-    ("selftest", "testing", "plugin", "deployments"),
+    ("selftest", "testing", "plugin", "deployments", "sheet"),
     ("cli",),
 )
 FLOOR = {room: height for height, rooms in enumerate(FLOORS) for room in rooms}

@@ -192,6 +192,7 @@ def privacy_result(
         unit=evidence.unit,
         repeatable=evidence.repeatable,
         code=_code_file(case),
+        observe=[] if case.reading is None else list(case.reading.observe),
         rerun=rerun,
     )
 

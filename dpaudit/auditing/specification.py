@@ -295,7 +295,7 @@ def prepared_mechanism(
             statement=specification.statement,
             source=specification.source or f"specification {path.name}",
             data=_origin(specification),
-            parameters={"mechanism": specification.called},
+            parameters={"mechanism": specification.called, **_about(own)},
             reading=reading,
             isolation=isolation,
             notes=() if found.words is None else (found.words,),
@@ -310,6 +310,11 @@ def _placed(specification: MechanismAudit, folder: Path, isolation: Isolation) -
     if outside is not None:
         return isolated(outside, isolation, reading)
     return referred(specification.mechanism or "", isolation, reading)
+
+
+def _about(own: OwnSettings) -> dict[str, str]:
+    """Return the name of the data that are released, if one is given, as a parameter."""
+    return {} if own.about is None else {"about": own.about}
 
 
 def _looked_at(

@@ -31,6 +31,7 @@ from dpaudit.cli.scan import scan
 from dpaudit.cli.scores import scores
 from dpaudit.cli.selftest import selftest
 from dpaudit.cli.sensitivity import sensitivity
+from dpaudit.cli.sheet import sheet
 from dpaudit.cli.spend import spend
 from dpaudit.cli.store import merge, resume, show_help, store
 from dpaudit.cli.table import table
@@ -61,6 +62,7 @@ _PANELS: dict[str, dict[str, Callable[..., int | None]]] = {
         "deployment": deployment,
         "verify": verify,
         "explain": explain,
+        "sheet": sheet,
     },
     "Papers": {
         "list": list_installed,

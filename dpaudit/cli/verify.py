@@ -115,14 +115,14 @@ def verify(
         "outputs": outputs or None,
         "guesses": None if guesses is None else integers_of("--guesses", guesses),
         "design": design,
-        **_records({"dataset": dataset, "neighbour": neighbour}, mechanism),
+        **records_given({"dataset": dataset, "neighbour": neighbour}, mechanism),
     }
     reader = Reader(**{name: value for name, value in given.items() if value is not None})
-    with _importable(mechanism):
+    with importable_here(mechanism):
         return run(files, reader, reproduce=reproduce, workers=workers, as_json=as_json)
 
 
-def _records(files: dict[str, str | None], mechanism: str | None) -> dict[str, Any]:
+def records_given(files: dict[str, str | None], mechanism: str | None) -> dict[str, Any]:
     """Return the records of the files that are named."""
     given = {name: file for name, file in files.items() if file is not None}
     if given and mechanism is None:
@@ -135,7 +135,7 @@ def _records(files: dict[str, str | None], mechanism: str | None) -> dict[str, A
     return {name: records_from(Path(file)) for name, file in given.items()}
 
 
-def _importable(mechanism: str | None) -> AbstractContextManager[None]:
+def importable_here(mechanism: str | None) -> AbstractContextManager[None]:
     """Let a mechanism's module lie in the folder where the command is run."""
     if mechanism is None:
         return nullcontext()

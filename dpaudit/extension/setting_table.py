@@ -195,6 +195,15 @@ class OwnSettings:
         "labels, users, nodes",
         doors=_OWN | {Door.REPLAY, Door.SENSITIVITY, Door.PROVE},
     )
+    about: str | None = setting(
+        None,
+        Kind.WORD,
+        Group.DATA,
+        "A name of the data that are released, such as survey-2031: a sheet adds up what is about "
+        "the same",
+        doors=_LINES,
+        metavar="NAME",
+    )
     search_calls: int | None = setting(
         None,
         Kind.INTEGER,

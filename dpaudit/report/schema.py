@@ -322,6 +322,9 @@ class Result(Document):
         default=True,
         description="Whether the seed repeats it: not if a mechanism has randomness of its own.",
     )
+    observe: list[str] = Field(
+        default=[], description="What counted besides outputs, such as time; of 1.5."
+    )
     code: CodeFile | None = Field(
         default=None, description="Of a mechanism of one's own, where a file holds it; of 1.5."
     )

@@ -103,6 +103,7 @@ def test_what_settings_check_is_what_the_table_holds():
 GIVEN = {
     **{"epsilon": 2.0, "delta": 1e-6, "trials": 300, "confidence": 0.9, "seed": 0, "unit": 7},
     **{"estimator": "event", "distinguisher": "histogram", "time": 3.5, "until_refuted": True},
+    **{"about": "survey-2031"},
     **{"relation": "replace-record", "form": "f(data)", "read": ["a"], "ignore": ["id", "at"]},
     **{"observe": ["warnings"], "fresh": "env:KEY", "mu": 0.5, "rho": 0.25, "renyi": (2.0, 0.5)},
     **{"timeout": 4.0, "memory": 64.0, "in_process": True},

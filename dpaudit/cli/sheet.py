@@ -1,0 +1,115 @@
+"""``dpaudit sheet``: one page for who signs, of what reports show and what they do not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import dpaudit.cli.streams as streams
+from dpaudit.cli.ending import ShowRecords, Traceback
+from dpaudit.cli.options import folder_option, reference_of
+from dpaudit.text import one_line
+
+if TYPE_CHECKING:
+    from dpaudit.sheet import Sheet, Subject
+
+
+def sheet(
+    reports: Annotated[
+        list[str],
+        typer.Argument(help="Reports: their folders, or their JSON files."),
+    ],
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="NAME", help="Who makes it and signs for it.")
+    ] = None,
+    valid_until: Annotated[
+        str | None,
+        typer.Option("--valid-until", metavar="DAY", help="The last day on which it is valid."),
+    ] = None,
+    mechanism: Annotated[
+        str | None,
+        typer.Option(
+            help="The module:object (or file.py:object) that was audited: its digest is compared, "
+            "and a certificate about it is drawn again; its code runs."
+        ),
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="With --mechanism: its records, .csv, .json or .npy.")
+    ] = None,
+    neighbour: Annotated[
+        str | None, typer.Option(help="With --mechanism: the neighbour's records.")
+    ] = None,
+    relation: Annotated[
+        str | None, typer.Option(help="With --mechanism: what makes the two neighbours.")
+    ] = None,
+    data_path: Annotated[
+        str | None, typer.Option(help="Where a dataset's files are (default: $DPAUDIT_DATA).")
+    ] = None,
+    out: Annotated[
+        str | None, folder_option("Write sheet.html and sheet.md into this directory.")
+    ] = None,
+    traceback: Traceback = False,
+    show_records: ShowRecords = False,
+) -> int:
+    """Make one page for who signs: what is shown, what is claimed, what nobody looked at.
+
+    The questions are those of NIST SP 800-226. Certificates are checked again, and the first line
+    says what has to be known first.
+
+    Exit status: 0 if the sheet was written, whatever it says.
+    """
+    from dpaudit.auditing.baseline import day_of, today_of
+    from dpaudit.cli.verify import importable_here, records_given
+    from dpaudit.sheet import Signer, make_sheet
+    from dpaudit.verification import Reader
+
+    until = None if valid_until is None else day_of("--valid-until", valid_until)
+    reference = None if mechanism is None else reference_of(mechanism)
+    given: dict[str, Any] = {
+        "mechanism": reference,
+        "relation": relation,
+        "data_path": data_path,
+        **records_given({"dataset": dataset, "neighbour": neighbour}, mechanism),
+    }
+    reader = Reader(**{name: value for name, value in given.items() if value is not None})
+    with importable_here(mechanism):
+        subjects = _subjects(reports, reader)
+    signer = Signer(by=None if by is None else one_line(by), on=today_of(), until=until)
+    _write(make_sheet(subjects, signer, _digest(reference)), out)
+    return 0
+
+
+def _subjects(reports: list[str], reader: Any) -> list[Subject]:
+    """Return the results of all reports, each once."""
+    from dpaudit.sheet import read_subjects
+
+    found: dict[tuple[str, str], Subject] = {}
+    for given in reports:
+        for one in read_subjects(given, reader):
+            found.setdefault((one.digest, one.name), one)
+    return list(found.values())
+
+
+def _digest(reference: str | None) -> str | None:
+    from dpaudit.sheet.subjects import sha256_of
+
+    return None if reference is None else sha256_of(reference, Path.cwd())
+
+
+def _write(made: Sheet, out: str | None) -> None:
+    """Write both renderings; show where, or the text where nobody wants files."""
+    from dpaudit.files import write_files
+    from dpaudit.records import are_shown
+    from dpaudit.sheet import render_page, render_text
+
+    text = render_text(made)
+    if out is None:
+        streams.write(text.rstrip("\n"))
+        return
+    folder = Path(out)
+    files = {folder / "sheet.html": render_page(made), folder / "sheet.md": text}
+    contents = {path: content.encode("utf-8") for path, content in files.items()}
+    write_files(folder, contents, private=are_shown())
+    streams.write(f"{made.headline}\nSheet: {folder / 'sheet.html'}")

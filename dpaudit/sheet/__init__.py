@@ -1,0 +1,21 @@
+"""A sheet for who signs: what reports show, what is claimed, and what nobody looked at.
+
+The questions are those of NIST SP 800-226. A sheet never says more than its reports: what it calls
+shown is a number with a certificate that was checked again when the sheet was made.
+"""
+
+from dpaudit.sheet.answers import Answer, Part, Sheet, Signer, make_sheet
+from dpaudit.sheet.page import render_page, render_text
+from dpaudit.sheet.subjects import Subject, read_subjects
+
+__all__ = [
+    "Answer",
+    "Part",
+    "Sheet",
+    "Signer",
+    "Subject",
+    "make_sheet",
+    "read_subjects",
+    "render_page",
+    "render_text",
+]

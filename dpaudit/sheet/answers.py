@@ -1,0 +1,455 @@
+"""The questions of a sheet, and what reports answer: shown, claimed, or not looked at."""
+
+from __future__ import annotations
+
+import datetime
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Literal, get_args
+
+from dpaudit.guarantees.guarantee import Guarantee
+from dpaudit.report.acceptance import describe
+from dpaudit.report.formatting import count, number
+from dpaudit.sheet.subjects import Subject
+from dpaudit.verdicts import Verdict, gravest
+
+_LONGEST = 160
+Standing = Literal["shown", "claimed", "not looked at"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is said of some results alike.
+
+    Parameters
+    ----------
+    standing
+        Whether it is shown by a certificate that was checked, claimed, or not looked at.
+    text
+        The number and what shows it, or who claims it.
+    names
+        Of which results; empty where it is of all.
+    """
+
+    standing: Standing
+    text: str
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A question, and what is said of it."""
+
+    question: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signer:
+    """Who makes the sheet, on which day, and until when it may be used."""
+
+    by: str | None
+    on: datetime.date
+    until: datetime.date | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sheet:
+    """All that stands on a sheet.
+
+    Parameters
+    ----------
+    headline
+        What has to be known first: the verdict, and what the certificate is worth.
+    verdict
+        The gravest of all; None where nothing was judged.
+    subjects, answers
+        The results, and the answers to the questions.
+    voids
+        What makes the sheet void.
+    """
+
+    headline: str
+    verdict: Verdict | None
+    subjects: Sequence[Subject]
+    answers: Sequence[Answer]
+    signer: Signer
+    voids: Sequence[str]
+    made_with: str = field(default_factory=lambda: version("dpaudit"))
+
+    @property
+    def lines(self) -> list[tuple[Subject, str]]:
+        """Each result, and what it comes to."""
+        return [(one, describe_result(one)) for one in self.subjects]
+
+
+def make_sheet(subjects: Sequence[Subject], signer: Signer, digest: str | None = None) -> Sheet:
+    """Return the sheet of results.
+
+    Parameters
+    ----------
+    subjects
+        At least one.
+    signer
+        Who makes it, and when.
+    digest
+        Of the code as it is now, where somebody named it.
+    """
+    judged = [one.verdict for one in subjects if one.verdict is not None]
+    return Sheet(
+        headline=" ".join([*_ended(subjects, signer, digest), *_headline(subjects)]),
+        verdict=gravest(judged) if judged else None,
+        subjects=subjects,
+        answers=[Answer(question, _grouped(subjects, answer)) for question, answer in _QUESTIONS]
+        + [Answer("Composition: what adds up?", _composition(subjects))]
+        + [Answer(question, (Part("not looked at", why),)) for question, why in _NEVER],
+        signer=signer,
+        voids=list(_voids(subjects, signer)),
+    )
+
+
+# The first line
+
+
+def _ended(subjects: Sequence[Subject], signer: Signer, digest: str | None) -> Iterator[str]:
+    """Yield what makes the sheet void already."""
+    if signer.until is not None and signer.on > signer.until:
+        yield f"VOID: it was valid until {signer.until}."
+    stated = {one.sha256 for one in subjects if one.sha256 is not None}
+    if digest is not None and stated != {digest}:
+        yield "VOID: the code is another than the one that was audited."
+
+
+def _headline(subjects: Sequence[Subject]) -> Iterator[str]:
+    """Yield what each result comes to, the gravest first, and what gave no result."""
+    if len(subjects) == 1:
+        yield describe_result(subjects[0])
+    else:
+        yield from _counted(subjects)
+    for one in subjects:
+        if one.missing:
+            yield f"Audits that gave no result: {', '.join(one.missing)}."
+            break
+
+
+_WORDS: dict[Verdict | None, str] = {
+    "refuted": "REFUTED",
+    "withheld": "WITHHELD",
+    "not refuted": "NOT REFUTED, which is no evidence",
+    "proved": "PROVED",
+    None: "NOT AUDITED",
+}
+_MOST_NAMES = 6
+
+
+def _counted(subjects: Sequence[Subject]) -> Iterator[str]:
+    """Yield how many results have each verdict, the gravest first, and what certificates do."""
+    for verdict, word in _WORDS.items():
+        names = [one.name for one in subjects if one.verdict == verdict]
+        more = "" if len(names) <= _MOST_NAMES else f" and {len(names) - _MOST_NAMES} more"
+        if names:
+            listed = ", ".join(names[:_MOST_NAMES])
+            yield f"{word}: {len(names)} of {len(subjects)} ({listed}{more})."
+    failing = [one.name for one in subjects if one.certificate.state == "fails"]
+    if failing:
+        yield f"CERTIFICATES DO NOT VERIFY of {', '.join(failing)}."
+    bare = [one for one in subjects if one.verdict == "refuted" and not one.certificate.shows]
+    if len(bare) > len(failing):
+        yield f"{len(bare)} of these refutations have no certificate that was checked and stands."
+
+
+def describe_result(one: Subject) -> str:
+    """Return what one result comes to, and what its certificate is worth."""
+    return _LINES[one.verdict](one)
+
+
+def _refuted(one: Subject) -> str:
+    measured = f": {one.measured}" if one.measured else ""
+    claimed = f" ({one.claimed} is claimed)" if one.claimed else ""
+    accepted = "" if one.acceptance is None else f" {describe(one.acceptance)}"
+    return f"REFUTED{measured}{claimed}. {_certificate(one)}{accepted}"
+
+
+def _withheld(one: Subject) -> str:
+    return "WITHHELD: nothing can be said, as a check failed on which the audit rests."
+
+
+def _not_refuted(one: Subject) -> str:
+    if one.command == "prove":
+        return "NOT PROVED: the proof stopped, which says nothing of the claim."
+    if not one.claimed:
+        measured = f": {one.measured}" if one.measured else ""
+        return f"NOTHING IS CLAIMED{measured}. No certificate stands behind it."
+    return (
+        f"NOT REFUTED: nothing that was tried contradicts the claim {one.claimed}, which is no "
+        "evidence that it holds. There is no certificate."
+    )
+
+
+def _proved(one: Subject) -> str:
+    if one.from_code:
+        return f"PROVED from the code: {one.proved or one.claimed}. {_certificate(one)}"
+    return (
+        f"PROVED by a theorem, as the report says: {one.proved or one.claimed}. There is no "
+        "certificate of it."
+    )
+
+
+def _not_judged(one: Subject) -> str:
+    return f"NO CODE WAS AUDITED: {one.proved or 'no number'} follows from parameters alone."
+
+
+_LINES: dict[Verdict | None, Callable[[Subject], str]] = {
+    "refuted": _refuted,
+    "withheld": _withheld,
+    "not refuted": _not_refuted,
+    "proved": _proved,
+    None: _not_judged,
+}
+
+
+def _certificate(one: Subject) -> str:
+    """Return what the certificate is worth."""
+    checked = one.certificate
+    match checked.state:
+        case "verified":
+            return "Its certificate was checked again for this sheet and stands."
+        case "fails":
+            return f"ITS CERTIFICATE DOES NOT VERIFY ({checked.why})."
+        case "reserved":
+            return f"Its certificate stands with a reservation ({checked.why})."
+        case "not checked":
+            return f"Its certificate was not checked for this sheet: {checked.why}."
+        case _:
+            return "No certificate stands behind it."
+
+
+# The questions
+
+
+def _grouped(subjects: Sequence[Subject], answer: Callable[[Subject], Part]) -> tuple[Part, ...]:
+    """Return the answers, one for all results that have the same."""
+    found = dict[tuple[Standing, str], list[str]]()
+    for one in subjects:
+        part = answer(one)
+        found.setdefault((part.standing, part.text), []).append(one.name)
+    if len(found) == 1:
+        ((standing, text),) = found
+        return (Part(standing, text),)
+    if len(found) > _MOST_PARTS:
+        return tuple(_by_standing(found, len(subjects)))
+    return tuple(Part(*key, tuple(names)) for key, names in found.items())
+
+
+_MOST_PARTS = 3
+
+
+def _by_standing(found: Mapping[tuple[Standing, str], Sequence[str]], total: int) -> Iterator[Part]:
+    """Yield of how many results an answer has each standing, where the answers are too many."""
+    standings: Sequence[Standing] = get_args(Standing)
+    for standing in standings:
+        number_of = sum(len(names) for (one, _), names in found.items() if one == standing)
+        if number_of:
+            yield Part(standing, f"Of {number_of} of {total} results: each has a line below.")
+
+
+_UNITS = {
+    "replace-record": "one record, which may have any other values",
+    "add-remove-record": "one record, which may be there or not",
+    "zero-out-record": "one record, which may be there or be blank",
+}
+
+
+def _unit(one: Subject) -> Part:
+    if not one.relation:
+        return Part("not looked at", "The report names no neighbours.")
+    what = _UNITS.get(one.relation, f"what neighbours differ in, which is: {one.relation}")
+    named = f" ({one.relation})" if one.relation in _UNITS else ""
+    by = one.claimed_by or one.proved_by or "the report"
+    return Part(
+        "claimed",
+        f"By {_short(by)}: {what}{named}. Whether a person has one record was not looked at.",
+    )
+
+
+def _numbers(one: Subject) -> Part:
+    measured = f" Measured, as the report says: {one.measured}." if one.measured else ""
+    claimed = f"{one.claimed}, claimed by {_short(one.claimed_by)}." if one.claimed else ""
+    proved = f" Proved: {one.proved}, by {_short(one.proved_by)}." if one.proved else ""
+    said = f"{claimed}{proved}{measured}".strip()
+    if one.verdict == "refuted":
+        standing: Standing = "shown" if one.certificate.shows else "claimed"
+        return Part(standing, f"That the claim is false. {said} {_certificate(one)}")
+    if one.verdict == "withheld":
+        return Part("claimed", f"{claimed} Nothing was measured.".strip())
+    if one.verdict == "proved" and one.from_code:
+        standing = "shown" if one.certificate.stands else "claimed"
+        return Part(standing, f"{said} {_certificate(one)}")
+    if not said:
+        return Part("not looked at", "The report has no number.")
+    return Part("claimed", said)
+
+
+def _in_words(one: Subject) -> Part:
+    if one.verdict == "refuted":
+        seen = (
+            ""
+            if one.success is None
+            else f" By one event an attacker was right in {_percent(one.success)} of fresh runs."
+        )
+        standing: Standing = "shown" if one.certificate.shows else "claimed"
+        return Part(standing, f"What the claim would promise does not hold.{seen}")
+    if one.verdict == "withheld" or one.guarantee is None:
+        return Part("not looked at", "No number is left to put into words.")
+    standing = "shown" if one.from_code and one.certificate.stands else "claimed"
+    return Part(standing, _promise(one.guarantee, one.delta))
+
+
+def _promise(guarantee: Guarantee, delta: float | None) -> str:
+    """Return a guarantee as an attacker's success, and what delta allows."""
+    said = (
+        "If it holds, an attacker who knows all but one record and would guess right in 50% of "
+        f"cases is right in {_percent(guarantee.success(0.5))} at most."
+    )
+    if not delta:
+        return said
+    return f"{said} δ lets it fail in {number(delta)} of runs: compare it with 1 over the people."
+
+
+def _percent(share: float) -> str:
+    return f"{number(100 * share)}%"
+
+
+def _correctness(one: Subject) -> Part:
+    if one.verdict is None:
+        return Part("not looked at", "No code was run: parameters were accounted for.")
+    if one.verdict == "refuted":
+        standing: Standing = "shown" if one.certificate.shows else "claimed"
+        return Part(standing, f"That it is not right. {_certificate(one)}")
+    if one.verdict == "withheld":
+        return Part("not looked at", "A check failed, so that nothing can be said of the code.")
+    if one.from_code and one.certificate.shows:
+        return Part("shown", "Proved from the code for all datasets of the domain, over the reals.")
+    if one.command == "scan":
+        return Part("claimed", f"By {one.claimed_by}. {one.measured}; others were not refuted.")
+    if one.from_code:
+        return Part("claimed", f"Proved from the code, as the report says. {_certificate(one)}")
+    if one.command in ("replay", "prove"):
+        return Part("claimed", "The code was run and contradicts nothing; that shows nothing more.")
+    if not one.claimed:
+        return Part("not looked at", "Nothing is claimed that the code could keep or break.")
+    drawn = "The audit" if one.outputs is None else f"An audit of {count(one.outputs)} outputs"
+    passed, checks = one.checks
+    contract = f" {passed} of {checks} checks of its assumptions passed." if checks else ""
+    by = _short(one.claimed_by) or "nobody"
+    return Part("claimed", f"By {by}. {drawn} does not contradict it on one pair.{contract}")
+
+
+def _short(text: str) -> str:
+    """Return who states something, cut where it is long: a sheet is one page."""
+    return textwrap.shorten(text, _LONGEST, placeholder=" ...")
+
+
+def _timing(one: Subject) -> Part:
+    if "time" in one.observed and one.verdict not in (None, "withheld"):
+        return Part("claimed", "The time of a call counted as an output of the audit.")
+    return Part("not looked at", "The audit saw outputs alone, and no time.")
+
+
+def _floating(one: Subject) -> Part:
+    if one.numbers_tried:
+        tried = f"{one.numbers_tried} corners of numbers were tried on values plus noise."
+        return Part("claimed", f"By the scan: {tried}")
+    return Part(
+        "not looked at", "What is certified is about outputs that were drawn, or the reals."
+    )
+
+
+def _view(one: Subject) -> Part:
+    if not one.view:
+        return Part(
+            "not looked at", "How data are collected, and what an attacker may see besides."
+        )
+    return Part(
+        "claimed",
+        f"The attacker is taken to see {one.view}, and nothing else. How data are collected was "
+        "not looked at.",
+    )
+
+
+_QUESTIONS: tuple[tuple[str, Callable[[Subject], Part]], ...] = (
+    ("Unit of privacy: whom does it protect?", _unit),
+    ("Epsilon and its relatives: how much?", _numbers),
+    ("In words: what does the number promise?", _in_words),
+    ("Correctness: is it what the code does?", _correctness),
+    ("Side channels: timing", _timing),
+    ("Side channels: floating point", _floating),
+    ("Data collection and threat model", _view),
+)
+_NEVER = (
+    (
+        "Raw data: who holds them, and who may see them?",
+        "No report says. Ask for access, logs and backups.",
+    ),
+)
+
+
+# What adds up
+
+
+def _composition(subjects: Sequence[Subject]) -> tuple[Part, ...]:
+    if len(subjects) == 1:
+        return (
+            Part("not looked at", "This is one release. Others about the same people add to it."),
+        )
+    names = {one.about for one in subjects}
+    if None in names or len(names) != 1:
+        said = "Nothing is added up: the reports do not say that they are about the same data."
+        return (Part("not looked at", said),)
+    return (_sum(subjects, str(next(iter(names)))),)
+
+
+def _sum(subjects: Sequence[Subject], about: str) -> Part:
+    """Return the sum of claims about the same data; none where one is false or is no epsilon."""
+    if any(one.verdict in ("refuted", "withheld") for one in subjects):
+        return Part(
+            "not looked at",
+            f"All are about {about}. There is no sum: a claim is refuted, or nothing can be said.",
+        )
+    if len({one.relation for one in subjects}) != 1:
+        return Part("not looked at", f"All are about {about}, and of several units of privacy.")
+    points = [(one.epsilon, one.delta) for one in subjects]
+    if any(epsilon is None or delta is None for epsilon, delta in points):
+        return Part("not looked at", f"All are about {about}, and not all claim an epsilon.")
+    epsilon = sum(epsilon for epsilon, _ in points if epsilon is not None)
+    delta = sum(delta for _, delta in points if delta is not None)
+    shown = all(one.from_code and one.certificate.stands for one in subjects)
+    said = f"ε = {_up(epsilon)} at δ = {_up(delta)} for these {len(subjects)} releases together"
+    return Part(
+        "shown" if shown else "claimed",
+        f"All are about {about}: {said}, as their claims add up. Other releases add to it.",
+    )
+
+
+def _up(value: float) -> str:
+    from decimal import ROUND_CEILING
+
+    return number(float(f"{value:.12g}"), rounding=ROUND_CEILING)
+
+
+# Validity
+
+
+def _voids(subjects: Sequence[Subject], signer: Signer) -> Iterator[str]:
+    digests = {f"{one.code}: {one.sha256}" for one in subjects if one.sha256 is not None}
+    if digests:
+        yield "a file of the code has another SHA-256 than below, or a file that it imports changes"
+    else:
+        yield "the code changes in any way (no digest of it is in the report)"
+    yield "a newer version of a library that it uses is installed"
+    yield "its parameters, or the bounds of its data, change"
+    yield "something else about the same people is released"
+    if signer.until is not None:
+        yield f"{signer.until} is over"

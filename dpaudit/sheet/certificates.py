@@ -1,0 +1,154 @@
+"""The certificate that lies beside a report, checked again, and whether it is of this report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from dpaudit.errors import DpauditError
+from dpaudit.text import one_line
+from dpaudit.verification import Document, Reader, read, verify
+
+State = Literal["verified", "reserved", "fails", "not checked", "none"]
+_OF_CODE = ("mechanism", "replay")  # kinds that are drawn again by whoever has the code
+_AGREEMENT = 1e-6
+_NO_MORE = 1 + _AGREEMENT  # a report may state less than its certificate
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What became of the certificate of one result.
+
+    Parameters
+    ----------
+    state
+        ``verified``, ``reserved`` where its numbers stand for another claim than the published one,
+        ``fails``, ``not checked``, or ``none`` where there is no certificate.
+    why
+        What failed, what is reserved, or what is missing.
+    ratio
+        Of one that was checked: what it certifies over what is claimed.
+    """
+
+    state: State
+    why: str = ""
+    ratio: float | None = None
+
+    @property
+    def stands(self) -> bool:
+        """Whether its numbers were checked and hold, of this code or of one that only it names."""
+        return self.state in ("verified", "reserved")
+
+    @property
+    def shows(self) -> bool:
+        """Whether the number of the report may be called shown."""
+        return self.state == "verified"
+
+
+NO_CERTIFICATE = Checked("none")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stated:
+    """What a report states that its certificate has to state as well; None where it does not.
+
+    ``number`` is the claimed one, which ``lower`` is divided by for the ratio of a certificate.
+    """
+
+    claim: str
+    lower: float | None
+    number: float | None = None
+    sha256: str | None = None
+    claimed: Mapping[str, Any] | None = None
+
+
+def certificates_of(folder: Path) -> list[Document] | Checked:
+    """Return the certificates that lie in a folder, or why they cannot be read."""
+    file = folder / "certificate.json"
+    if not file.exists():
+        return []
+    try:
+        return list(read(file))
+    except DpauditError as error:
+        return Checked("fails", one_line(str(error)))
+
+
+def assign(stated: Sequence[Stated], found: list[Document] | Checked) -> list[Document | Checked]:
+    """Return the certificate of each refutation of a report; none has two, and each stands once.
+
+    One with the very number of a result is that result's. The others are in the order of the
+    results where there are as many of them as of results without one, and else nobody's.
+    """
+    if isinstance(found, Checked):
+        return [found] * len(stated)
+    left = list(found)
+    given: dict[int, Document] = {}
+    for place, one in enumerate(stated):
+        fitting = [doc for doc in left if doc.claim == one.claim and _agrees(doc, one)]
+        if fitting:
+            given[place] = fitting[0]
+            left.remove(fitting[0])
+    for claim in {one.claim for one in stated}:
+        others = [doc for doc in left if doc.claim == claim]
+        bare = [p for p, one in enumerate(stated) if one.claim == claim and p not in given]
+        given |= dict(zip(bare, others, strict=True)) if len(others) == len(bare) else {}
+    return [given.get(place, NO_CERTIFICATE) for place in range(len(stated))]
+
+
+def check_stated(stated: Stated, found: Document | Checked, reader: Reader) -> Checked:
+    """Return what becomes of the certificate of a result.
+
+    One that states another number that was drawn, another claim or other code than the report
+    fails, whatever it is worth by itself.
+    """
+    if isinstance(found, Checked):
+        return found
+    for disagreement in _disagreements(found, stated):
+        return Checked("fails", disagreement)
+    return check_document(found, reader)
+
+
+def check_document(document: Document, reader: Reader) -> Checked:
+    """Return what becomes of one certificate."""
+    if document.kind in _OF_CODE and reader.mechanism is None:
+        return Checked("not checked", "nobody named the code (--mechanism)")
+    try:
+        verdict = verify(document, reader)
+    except DpauditError as error:
+        return Checked("not checked", one_line(str(error)))
+    if not verdict.verified:
+        return Checked("fails", one_line(verdict.failures[0]))
+    if verdict.reservations:
+        return Checked("reserved", one_line("; ".join(verdict.reservations)), verdict.ratio)
+    return Checked("verified", ratio=verdict.ratio)
+
+
+def _agrees(document: Document, stated: Stated) -> bool:
+    """Return whether a certificate has the very number of a report, itself or over the claim."""
+    quantities, number = document.quantities, stated.number
+    value = quantities.get("value")
+    if value is None and number is not None and 0 < number < math.inf:
+        value = quantities.get("ratio", math.nan) * number
+    return value is not None and stated.lower is not None and _are_close(value, stated.lower)
+
+
+def _are_close(value: float, lower: float) -> bool:
+    return math.isclose(value, lower, rel_tol=_AGREEMENT, abs_tol=_AGREEMENT)
+
+
+def _disagreements(document: Document, stated: Stated) -> Iterable[str]:
+    """Yield what a certificate states otherwise than its report."""
+    value = document.quantities.get("value")
+    if stated.lower is not None and value is not None and stated.lower > value * _NO_MORE:
+        yield f"it states {value:.6g}, and the report {stated.lower:.6g}"
+    code = document.instance.get("mechanism")
+    if isinstance(code, Mapping) and stated.sha256 not in (None, code.get("sha256")):
+        yield "it is of other code than the report"
+    claimed = document.instance.get("claimed", document.instance.get("claim"))
+    if isinstance(claimed, Mapping) and stated.claimed is not None:
+        shared = claimed.keys() & stated.claimed.keys()
+        if not shared or any(claimed[name] != stated.claimed[name] for name in shared):
+            yield "it is of another claim than the report"

@@ -1,0 +1,23 @@
+"""A sheet as a page that prints on one side of A4, and as Markdown: both say the same."""
+
+from __future__ import annotations
+
+import re
+
+from dpaudit.report.render import templates
+from dpaudit.sheet.answers import Sheet
+from dpaudit.text import printable
+
+
+def render_page(sheet: Sheet) -> str:
+    """Return a sheet as one HTML page that needs nothing else: no network, no script.
+
+    Every text of a report is escaped, whoever wrote it.
+    """
+    return printable(templates(html=True).get_template("sheet.html.j2").render(sheet=sheet))
+
+
+def render_text(sheet: Sheet) -> str:
+    """Return a sheet as Markdown; its first line is what has to be known first."""
+    text = templates(html=False).get_template("sheet.md.j2").render(sheet=sheet)
+    return re.sub(r"\n{3,}", "\n\n", printable(text)).strip("\n") + "\n"
