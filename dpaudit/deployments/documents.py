@@ -17,13 +17,14 @@ from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
+from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from dpaudit.errors import DataError, shorten
 from dpaudit.text import one_line
 
-LARGEST = 1_000_000  # bytes
-MOST = 20_000  # scalars
+LARGEST = 200_000  # bytes, over ten times the longest record of the registry
+MOST = 10_000  # scalars
 DEEPEST = 40
 _EXPECTED = "a record in YAML, JSON or TOML"
 
@@ -116,6 +117,7 @@ def _text_of(path: Path) -> str:
 
 def _of_yaml(path: Path, text: str) -> Iterator[Entry]:
     try:
+        _require_shallow(path, text)
         root = YAML(typ="safe", pure=True).compose(text)
     except YAMLError as error:
         raise DataError(f"{path}: {_said(error)}") from None
@@ -126,6 +128,17 @@ def _of_yaml(path: Path, text: str) -> Iterator[Entry]:
     if not isinstance(root, MappingNode):
         raise DataError(f"{path}: holds no keys, expected {_EXPECTED}")
     yield from _Walk(path, text).entries(root, ())
+
+
+def _require_shallow(path: Path, text: str) -> None:
+    """Refuse what is too deep or too much before anything is built of it."""
+    depth = 0
+    for place, event in enumerate(YAML(typ="safe", pure=True).parse(text)):
+        depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
+        if depth > DEEPEST:
+            raise DataError(f"{path}: is more than {DEEPEST} levels deep, expected {_EXPECTED}")
+        if place > 3 * MOST:
+            raise DataError(f"{path}: holds more than {MOST} values, expected {_EXPECTED}")
 
 
 def _said(error: YAMLError) -> str:

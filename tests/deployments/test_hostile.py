@@ -13,8 +13,10 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
 REFUSED = {
     "aliases that unfold": (".yaml", BOMB, "unfold|more than"),
     "an alias of itself": (".yaml", "a: &a\n  b: *a\n", "deep|unfold|damaged"),
-    "a megabyte and more": (".yaml", "a: " + "x" * LARGEST, "bytes"),
+    "more bytes than a record has": (".yaml", "a: " + "x" * LARGEST, "bytes"),
     "too deep in brackets": (".yaml", "a: " + "[" * 5000, "deep|valid|damaged"),
+    "much too deep": (".yaml", "a: " + "[" * (LARGEST - 10), "deep"),
+    "many values": (".yaml", "a:\n" + "- x\n" * 40000, "more than"),
     "too deep in keys": (
         ".yaml",
         "".join(f"{' ' * n}a:\n" for n in range(60)) + " " * 60 + "b",
