@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ruamel.yaml import YAML
 
 from dpaudit.cli.main import main
 
@@ -108,7 +109,7 @@ def run(block: Block, names: dict[str, Any]) -> None:
     elif block.language == "csv":
         assert len({len(row) for row in csv.reader(io.StringIO(block.text))}) == 1
     elif block.language == "yaml":
-        pytest.importorskip("yaml").safe_load(block.text)
+        YAML(typ="safe").load(block.text)
     else:
         assert block.language in READ_ONLY, f"{block.shown}: no rule for {block.language!r}"
 
