@@ -9,6 +9,7 @@ import json
 import os
 import pickle
 import re
+import socket
 import subprocess
 import sys
 import sysconfig
@@ -19,9 +20,12 @@ from shutil import which
 import numpy as np
 import pytest
 
+import dpaudit
 from dpaudit import audit_scores, verify
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.refutation.certificate import certificates_text
+from dpaudit.services.answers import Answer, output_of
+from tests.services.servers import reply, serving
 
 ROOT = Path(__file__).parents[1]
 DRIVER = """
@@ -432,6 +436,40 @@ def test_a_specification_is_code(ran):
     assert ran["own"].foreign_code == set()
     started = [how for kind, _, how in ran["own"].events if kind == "subprocess.Popen"]
     assert ["worker.py" in how for how in started] == [True]
+
+
+@row("an answer of a service (`--url`, `dpaudit.Service`)")
+def test_an_answer_of_a_service_is_data():
+    for body in (b"[" * 70 + b"]" * 70, b"[" * 10**6, b"NaN", b"\xff"):
+        with pytest.raises(dpaudit.DpauditError):
+            output_of(Answer(200, "OK", {"content-type": "application/json"}, body), None)
+    with serving(lambda _: reply("x" * 2**20)) as server:
+        with pytest.raises(dpaudit.DpauditError, match="max_bytes"):
+            dpaudit.Service(server.url)([1], np.random.default_rng(0))
+
+
+@row("`audit --url ADDRESS`", "services that `--url` or `dpaudit.Service` names")
+def test_a_service_is_asked_and_nobody_else(monkeypatch):
+    connect, asked = socket.create_connection, []
+    monkeypatch.setattr(
+        socket, "create_connection", lambda to, *how: asked.append(to) or connect(to, *how)
+    )
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.setenv("A_SECRET", "s3cr3t")
+    with serving(lambda _: reply(1)) as other, serving(lambda one: away(one, other)) as server:
+        service = dpaudit.Service(f"{server.url}/?n={{fresh}}", headers={"X-Token": "env:A_SECRET"})
+        assert service([1], np.random.default_rng(0)) == 2
+        with pytest.raises(dpaudit.DpauditError, match="another host"):
+            dpaudit.Service(f"{server.url}/away")([1], np.random.default_rng(0))
+        here = server.url.rpartition("/")[2]
+    assert {f"{host}:{port}" for host, port in asked} == {here}
+    assert server.asked[0].headers["x-token"] == "s3cr3t"
+    assert "s3cr3t" not in repr(service) + service.digest + str(vars(service))
+
+
+def away(asked, other):
+    """Answer with a redirect to another server where one asks for it."""
+    return (302, {"Location": other.url}, b"") if asked.path == "/away" else reply(2)
 
 
 @row("other files in the folder of a specification")

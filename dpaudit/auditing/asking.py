@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+import dpaudit.auditing.looks as looks
 import dpaudit.auditing.varying as varying
 from dpaudit._typing import Array
 from dpaudit.auditing.draws import Drawer
@@ -132,6 +133,20 @@ def _columns(mechanism: Any) -> int:
 def _cached(asking: Asking) -> list[Any]:
     now = asking.service.seen
     return [now.cached - asking.before.cached, now.said_by]
+
+
+def cost(mechanism: Any, trials: int | None) -> str:
+    """Return about how many requests an audit of a service takes, and how long at its rate."""
+    service = outside_of(mechanism)
+    if not isinstance(service, Service) or trials is None:
+        return ""
+    requests = 2 * looks.DRAWN * trials
+    if service.rate is None:
+        return f" About {requests:,} requests go to {service.name}."
+    took = looks.clock(requests / service.rate)
+    return (
+        f" About {requests:,} requests go to {service.name}: {took} at {service.rate:g} a second."
+    )
 
 
 def cure(service: Service) -> str:

@@ -39,7 +39,7 @@ _GROWTH = 8  # times as many trials as the look before
 _WORTH = 24  # times as many that the time left has to allow for a look that is not the last
 _EARLY, _LAST = 0.2, 0.8  # shares of the error probability
 _FIRST = 0.2  # of the time, at most
-_DRAWN = 4  # outputs of either dataset to a trial: certifying, thresholds, learning
+DRAWN = 4  # outputs of either dataset to a trial: certifying, thresholds, learning
 # Outputs that come first, as one worker draws some of them, and those that see what varies; the
 # processes that certifying outputs are of, and these.
 _BEFORE, _SAME, _PROCESSES = 20, 20, 10
@@ -69,7 +69,7 @@ class Slowly(NamedTuple):
 
     def seconds(self, trials: int, pace: float) -> float:
         """Return the seconds that a look of so many trials takes."""
-        drawn = _DRAWN * trials if trials >= FEW else 2 * (trials + chosen_on(trials))
+        drawn = DRAWN * trials if trials >= FEW else 2 * (trials + chosen_on(trials))
         processes, calls = alone_of(trials)
         outputs = _BEFORE + drawn + 2 * calls + _SAME
         return (outputs * pace + (_PROCESSES + processes) * self.start) / self.workers
@@ -159,7 +159,7 @@ class Clock:
         if self.slow is not None:
             fitting = self.slow.fitting(_KEPT_BACK * self._left(), self.pace) / _KEPT_BACK
         else:
-            fitting = self._left() / (2 * _DRAWN * max(self.pace, 1e-9))
+            fitting = self._left() / (2 * DRAWN * max(self.pace, 1e-9))
         least = _LEAST if self.slow is None else 0
         if _FIRST * fitting < _LEAST:
             return Look(max(least, _round(min(self.trials, _KEPT_BACK * fitting))), _LAST)
@@ -216,7 +216,7 @@ class Clock:
         whole = took / look.trials
         if before.trials:
             return max((took - earlier) / (look.trials - before.trials), whole / 10)
-        return min(whole, max(4 * _DRAWN * self.pace, whole / 50))
+        return min(whole, max(4 * DRAWN * self.pace, whole / 50))
 
     def _next(self, look: Look, took: float, pace: float, number: int) -> Look:
         """Return the next look, smaller than the one before if there is no time for it."""
@@ -348,7 +348,7 @@ a second: about 8 s.
     rate = rate if quick else f"A probe took {pace:.2g} s an output"
     epsilon, delta = claimed
     if seconds is not None:
-        fitting = max(1, _round(_KEPT_BACK * seconds * workers / (_DRAWN * max(pace, 1e-9))))
+        fitting = max(1, _round(_KEPT_BACK * seconds * workers / (DRAWN * max(pace, 1e-9))))
         most = ceiling(fitting, _LAST * alpha, delta)
         return (
             f"{rate}: up to {seconds:g} s are used, in looks at ever more outputs. These are about "
@@ -359,9 +359,10 @@ a second: about 8 s.
     short = "" if most > epsilon else ": too few to refute it"
     return (
         f"{trials:,} trials can certify an epsilon of {most:.2g} at most; {epsilon:g} is "
-        f"claimed{short}. {rate}: about {_clock(2 * _DRAWN * trials * pace)}."
+        f"claimed{short}. {rate}: about {clock(2 * DRAWN * trials * pace)}."
     )
 
 
-def _clock(seconds: float) -> str:
+def clock(seconds: float) -> str:
+    """Return about how long something takes, in words."""
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

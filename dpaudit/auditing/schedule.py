@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from time import monotonic
 
+import dpaudit.auditing.asking as asking
 import dpaudit.auditing.looks as looks
 from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.evidence import Evidence, nothing_certified
@@ -225,7 +226,8 @@ def tell_plan(schedule: Schedule, drawer: Drawer, began: float) -> None:
     if given is not None or 8 * trials * pace + monotonic() - began > _SOON:
         claimed = case.claimed.epsilon(case.at_delta), case.at_delta
         workers = drawer.executor.workers if drawer.unit == 1 else 1
-        tell(looks.plan(trials, 1 - settings.confidence, claimed, pace, given, workers))
+        said = looks.plan(trials, 1 - settings.confidence, claimed, pace, given, workers)
+        tell(said + asking.cost(drawer.mechanism, None if given else trials))
 
 
 _SOON = 2.0  # seconds that nobody needs to be told of

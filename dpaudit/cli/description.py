@@ -86,10 +86,16 @@ class AuditCommand(_Described):
 
     @property
     def code(self) -> Sequence[str]:
-        """Files of audits, mechanisms by their names, and what makes a part of them anew."""
+        """Files of audits, mechanisms by their names, and what makes a part of them anew.
+
+        So are programs, and services: nobody else decides whom this machine asks.
+        """
         if self.outputs:
             return ()
-        anew = [self.own["fresh"]] if "fresh" in self.own else []
+        own = self.own
+        if beyond := [own[one] for one in ("program", "url") if one in own]:
+            return beyond
+        anew = [own["fresh"]] if "fresh" in own else []
         named = [one for one in (*self.targets, *anew) if one.endswith(".toml") or ":" in one]
         return list(dict.fromkeys(named))
 
