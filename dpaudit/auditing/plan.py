@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
-from dpaudit.extension.setting_table import Kind, Setting, rows_of
+from dpaudit.extension.setting_table import Door, Kind, Setting, rows_of
 from dpaudit.extension.settings import Settings
 
 
@@ -112,6 +112,25 @@ class Command(Plan):
         words = ["dpaudit", "audit", *(["--outputs"] if self.outputs else []), *self.targets]
         options = (_option(row, self.given.get(row.name)) for row in rows_of())
         return shlex.join([*words, *(word for one in options for word in one)])
+
+
+def replay_command(target: str, given: Mapping[str, Any]) -> str:
+    """Return the command that replays a mechanism of one's own on the pair of its audit.
+
+    Parameters
+    ----------
+    target
+        ``module:function``.
+    given
+        Settings by their names; those that a replay does not have are left out.
+
+    Examples
+    --------
+    >>> replay_command("mine.py:f", {"dataset": "a.csv", "epsilon": 1.0, "trials": 10})
+    'dpaudit replay mine.py:f --epsilon 1.0 --dataset a.csv'
+    """
+    options = (_option(row, given.get(row.name)) for row in rows_of(door=Door.REPLAY))
+    return shlex.join(["dpaudit", "replay", target, *(word for one in options for word in one)])
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import numpy as np
 import dpaudit.auditing.apart as apart
 import dpaudit.auditing.carrying as carrying
 import dpaudit.auditing.release as release
+import dpaudit.estimation.independence as independence
 import dpaudit.faults.codes as faults
 from dpaudit.accounting.proved import TabulatedDP
 from dpaudit.auditing.evidence import Evidence
@@ -212,11 +213,12 @@ def _self_check(check: ComputedCheck) -> SelfCheck:
 
 
 def _fault_of_checks(evidence: Evidence) -> str | None:
-    """Return the kind of fault that the first check which failed shows, if it decides one."""
-    failed = next((check for check in evidence.contract if not check.passed), None)
-    if failed is not None:
-        return failed.fault
-    return None if evidence.trusted else faults.OTHER_LAW
+    """Return the kind of fault that checks which failed show, if they decide one."""
+    failed = [check for check in evidence.contract if not check.passed]
+    if not failed:
+        return None if evidence.trusted else faults.OTHER_LAW
+    seen = (one.fault for one in failed if one.fault and not independence.is_from_here(one))
+    return next(seen, None) or independence.fault_of(failed)
 
 
 def carrying_event(evidence: Evidence, verdict: Verdict) -> CarryingEvent | None:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
     from dpaudit.laws.isolated import Isolation
     from dpaudit.report.entries import Place
+    from dpaudit.report.schema import Result
     from dpaudit.store.keeping import Storing
 
 
@@ -219,6 +220,7 @@ def run(
     batch = Batch(
         names=[one.name for one in asked],
         places=[one.where() for one in asked] if output.formats != Formats() else [],
+        replays=[one.replay for one in asked],
         baselines=[(acceptances or Acceptances()).of_audit(one.baseline) for one in asked],
         executor=executor,
         output=output,
@@ -241,6 +243,7 @@ class Asked:
     prepare: Callable[[], Prepared | PreparedOutputs]
     own_confidence: bool = False
     where: Callable[[], Place | None] = lambda: None
+    replay: Callable[[Result], str | None] = lambda _: None
     baseline: Path | None = None
 
 
@@ -272,10 +275,21 @@ def _asked(
         replace(
             _specified(one, path, overrides, plan, isolation),
             where=partial(_place, one, path, None if _is_own(target) else number),
+            replay=partial(_replay, target, {**overrides, **own}),
             baseline=specification.baseline_of(one, path),
         )
         for number, one in enumerate(specified)
     ]
+
+
+def _replay(target: str | None, given: Mapping[str, Any], result: Result) -> str | None:
+    """Return the command that replays a refuted mechanism of one's own; None where none can."""
+    from dpaudit.auditing.plan import replay_command
+
+    epsilon, claimed = result.claimed.epsilon, result.verdict == "refuted"
+    if target is None or not _is_own(target) or epsilon is None or not claimed:
+        return None
+    return replay_command(target, {**given, "epsilon": epsilon, "delta": result.claimed.delta})
 
 
 def _place(one: Specification, path: Path, number: int | None) -> Place | None:

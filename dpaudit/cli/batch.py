@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shlex
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,6 +44,8 @@ class Batch:
         Of all that were asked for.
     places
         Where they belong in the source; empty if nobody asks.
+    replays
+        Of each, what returns the command that replays it; empty where there are none.
     executor, output
         Who computes, and where results go.
     baselines
@@ -55,6 +57,7 @@ class Batch:
     output: Output
     places: Sequence[Place | None] = ()
     baselines: Sequence[Baseline | None] = ()
+    replays: Sequence[Callable[[Result], str | None]] = ()
     root: Path = field(default_factory=Path.cwd)
     began: float = field(default_factory=clock.began)
     ended: dict[int, Audited] = field(default_factory=dict)
@@ -211,6 +214,12 @@ class Batch:
         """Return why an audit gave no result, if that is known."""
         return self._failed.get(place)
 
+    def _replays(self) -> list[str]:
+        """Return the commands that replay what was refuted."""
+        both = ((self.replays[place], one) for place, one in self.ended.items() if self.replays)
+        commands = (replay(one.result) for replay, one in both)
+        return [one for one in commands if one is not None]
+
     def _show(self) -> None:
         report, shown = self._report(), self.output.formats.shown
         if shown is not None:
@@ -223,6 +232,7 @@ class Batch:
             return
         for part in verdict_lines(report.results):
             console().print(part)
+        say([f"To see what leaks: {one}" for one in self._replays()], self.output)
         say([unmatched_line(one) for one in report.unmatched], self.output)
         if len(report.budget) > 1:
             console().print(budget_line(report))

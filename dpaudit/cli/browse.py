@@ -60,7 +60,9 @@ def list_installed(
         "releases": terminal.release_table,
     }
     for name, some in cards.items():
-        terminal.console().print(tables[name](some))
+        shown = terminal.console()
+        for part in terminal.fitting(tables[name](some), shown.width):
+            shown.print(part)
 
 
 def _listed(room: str, card: Any, ledger: Ledger) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from errno import EPIPE
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.padding import Padding
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from dpaudit.extension.release import ReleaseCard
     from dpaudit.report.schema import Report, Result
 
+_WIDE = 100  # columns from which lists of names are tables
+_ABOUT = "what it "  # begins a column's name that says nothing beside its text
 _SYMBOLS = {"privacy": "ε =", "sensitivity": "L2 =", "property": "at most"}
 STYLES: Mapping[Verdict, str] = {
     "refuted": "bold red",
@@ -246,6 +249,35 @@ def _cells(result: Result) -> tuple[str, str, str, str]:
 
 def _stated(symbol: str, value: str, delta: str | None) -> str:
     return f"{symbol} {value}" + (f"\nδ = {delta}" if delta is not None else "")
+
+
+def fitting(table: Table, width: int) -> Iterator[RenderableType]:
+    """Yield a list of names as a table, and on a narrow terminal as entries: no name is ever cut.
+
+    Examples
+    --------
+    >>> table = titled("Attacks", "name", "what it does", "source")
+    >>> table.add_row("nearest-mean", "Recovers labels", "Section 5")
+    >>> for part in fitting(table, 60):
+    ...     Console(width=60).print(part)
+    Attacks
+    nearest-mean
+        Recovers labels; source: Section 5
+    """
+    if width >= _WIDE:
+        yield table
+        return
+    yield Text(str(table.title), style="bold")
+    names = [str(column.header) for column in table.columns]
+    for name, *cells in zip(*(column.cells for column in table.columns), strict=True):
+        yield Text(f"{name}", style="bold")
+        said = [_of_entry(*one) for one in zip(names[1:], map(str, cells), strict=True) if one[1]]
+        yield Padding(Text("; ".join(said)), (0, 0, 0, 4), expand=False)
+
+
+def _of_entry(name: str, text: str) -> str:
+    """Return a cell as an entry has it: what it is about needs no name."""
+    return text if name.startswith(_ABOUT) else f"{name}: {text}"
 
 
 def titled(title: str, *columns: str) -> Table:

@@ -129,19 +129,14 @@ def _say_to_others(found: Replay, asked: Formats, target: str, seconds: float) -
 
 
 def _lines(found: Replay) -> Iterator[Text | Table]:
-    from dpaudit.faults.catalogue import fault_line
-    from dpaudit.replaying.page import summary
+    from dpaudit.replaying.page import finding_lines, summary
 
     yield Text(f"{found.mechanism}: {found.verdict}", style=STYLES[found.verdict])
     for line in summary(found):
         yield Text(line)
     if found.calls:
         yield _table(found)
-    for one in found.findings:
-        place = "" if one.place is None else f" ({one.place})"
-        yield cell(f"{one.tier}, {one.heading}: {one.words}{place}")
-    for code in dict.fromkeys(one.fault for one in found.findings if one.fault is not None):
-        yield cell(fault_line(code))
+    yield from map(cell, finding_lines(found))
 
 
 def _table(found: Replay) -> Table:

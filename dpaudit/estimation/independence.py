@@ -182,6 +182,40 @@ def _check(found: _Found, threshold: float) -> SelfCheck:
     )
 
 
+def fault_of(checks: Sequence[SelfCheck]) -> str | None:
+    """Return the kind of fault that the checks of this module decide; None if they do not.
+
+    One dependence makes several tests fail. The one that it was made for has the smallest p-value:
+    a trend is few groups' and one direction's, noise of one call is that of many groups. Where two
+    kinds have the smallest, as both are 0, none is decided, unless one follows from the other:
+    processes are made of calls.
+
+    Parameters
+    ----------
+    checks
+        Any; those that did not come from here say nothing.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> units, processes = np.repeat(np.arange(64), 100), np.repeat(np.arange(8), 800)
+    >>> once = [Outputs(np.repeat(rng.normal(size=64), 100), units, processes) for _ in range(2)]
+    >>> fault_of(checks(*once)), fault_of([])
+    ('DPA014', None)
+    """
+    failed = [one for one in checks if not one.passed and is_from_here(one)]
+    least = min((one.statistic for one in failed), default=0.0)
+    codes = {one.fault for one in failed if one.statistic == least}
+    if codes == {faults.NOISE_SHARED_IN_CALL, faults.STATE_KEPT}:
+        return faults.NOISE_SHARED_IN_CALL
+    return codes.pop() if len(codes) == 1 else None
+
+
+def is_from_here(check: SelfCheck) -> bool:
+    """Return whether a check is one of this module: a p-value beside a share of `FALSE_ALARM`."""
+    return check.fault is not None and 0 < check.threshold <= FALSE_ALARM
+
+
 def _of_sides(what: str, on_p: Outputs, on_q: Outputs) -> list[_Found]:
     found = [
         _Found(f"{what} {one.name}, {name}", one.p, one.fault)

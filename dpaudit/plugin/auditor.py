@@ -23,6 +23,7 @@ from dpaudit.neighbours import Metric, Pair
 from dpaudit.neighbours.found import chosen_relation
 from dpaudit.plugin.failing import claimed, words
 from dpaudit.plugin.marker import OF_TEST, PROVED, merged
+from dpaudit.plugin.snippets import replay_snippet
 from dpaudit.refutation import certificates_text
 from dpaudit.report.acceptance import describe
 from dpaudit.report.schema import Result
@@ -156,7 +157,8 @@ class Auditor:
         self._note(result, kept)
         unproved = result.verdict != "proved" and self.marker.get(PROVED, False)
         if unproved or (status_of([result.verdict]) and not result.is_accepted):
-            raise Refuted(words(result, self._place(), self._again()), pytrace=False)
+            snippet = self._snippet(dataset, options) if result.verdict == "refuted" else None
+            raise Refuted(words(result, self._place(), self._again(), snippet), pytrace=False)
         if result.verdict == "not refuted" and result.unvarying:
             warnings.warn(UNVARYING, stacklevel=3)
         return result
@@ -252,13 +254,27 @@ class Auditor:
         options = " ".join(f"--dpaudit-{name}={value}" for name, value in said.items())
         return f"pytest {shlex.quote(self.item.nodeid)} {options}"
 
+    def _snippet(self, dataset: Any, options: Mapping[str, Any]) -> str | None:
+        """Return what names the line that leaks, if it is pasted into the test."""
+        line = self._line()
+        try:
+            source = self.item.path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            return None
+        settings = self._settings(options)
+        return None if line is None else replay_snippet(source, line, dataset, settings)
+
     def _place(self) -> str:
         """Return the line of the test that asked for the audit."""
+        line = self._line()
+        return self.item.location[0] + ("" if line is None else f":{line}")
+
+    def _line(self) -> int | None:
+        """Return the number of that line; None where the test's file did not ask."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and Path(frame.f_code.co_filename) != self.item.path:
             frame = frame.f_back
-        line = "" if frame is None else f":{frame.f_lineno}"
-        return f"{self.item.location[0]}{line}"
+        return None if frame is None else frame.f_lineno
 
 
 def _is_of_distance(settings: Mapping[str, Any]) -> bool:

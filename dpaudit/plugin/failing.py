@@ -6,7 +6,13 @@ import re
 import textwrap
 
 from dpaudit.report.acceptance import describe
-from dpaudit.report.formatting import as_certain, numbers, why_unproved
+from dpaudit.report.formatting import (
+    as_certain,
+    fault_words,
+    noise_words,
+    numbers,
+    why_unproved,
+)
 from dpaudit.report.schema import Result
 from dpaudit.text import printable
 
@@ -15,7 +21,7 @@ _SENTENCES = re.compile(r"(?<=[.;]) (?=[A-Z])")
 _LEAKED = "What leaked"
 
 
-def words(result: Result, place: str, again: str) -> str:
+def words(result: Result, place: str, again: str, snippet: str | None = None) -> str:
     """Return why a test fails.
 
     Parameters
@@ -24,16 +30,22 @@ def words(result: Result, place: str, again: str) -> str:
         That refutes the claim, or withholds a verdict.
     place, again
         Where the audit was asked for, and what repeats it.
+    snippet
+        Python that shows the line that leaks, to be pasted above the audit; None if there is none.
     """
-    said = _SAID[result.verdict](result)
+    first, *said = _SAID[result.verdict](result)
+    leading = [first, *noise_words(result), *fault_words(result)]
     lines = [
         *said,
         *([] if result.acceptance is None else [describe(result.acceptance)]),
         f"pair: {result.relation}; {result.pair}",
         f"at: {place}",
     ]
-    wrapped = [part for line in lines for part in _wrapped(line)]
-    return printable("\n".join([*wrapped, f"again: {again}"]))
+    pasted = [] if snippet is None else [f"to see what leaks, paste above {place}:", snippet]
+    before, after = (
+        [part for line in some for part in _wrapped(line)] for some in (leading, lines)
+    )
+    return printable("\n".join([*before, *pasted, *after, f"again: {again}"]))
 
 
 def claimed(result: Result) -> str:

@@ -221,6 +221,22 @@ def markdown(found: Replay) -> str:
     return "\n".join(lines)
 
 
+def as_text(found: Replay) -> str:
+    """Return the verdict, the findings with their places, and their kinds of fault, as lines."""
+    return "\n".join(
+        [f"{found.mechanism}: {found.verdict}", *summary(found), *finding_lines(found)]
+    )
+
+
+def finding_lines(found: Replay) -> Iterator[str]:
+    """Yield each finding with its place, then each kind of fault once."""
+    for one in found.findings:
+        place = "" if one.place is None else f" ({one.place})"
+        yield f"{one.tier}, {one.heading}: {one.words}{place}"
+    for code in dict.fromkeys(one.fault for one in found.findings if one.fault is not None):
+        yield fault_line(code)
+
+
 def as_html(found: Replay) -> str:
     """Return the report as a piece of HTML."""
     listed = [

@@ -134,6 +134,11 @@ class Replay:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.mechanism}: {self.verdict}>"
 
+    def __str__(self) -> str:
+        from dpaudit.replaying.page import as_text
+
+        return as_text(self)
+
     @property
     def verdict(self) -> Verdict:
         """``refuted`` by a proof, ``withheld`` where nothing can be said, else ``not refuted``.

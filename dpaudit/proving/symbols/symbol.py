@@ -20,6 +20,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
+import dpaudit.faults.codes as faults
 from dpaudit.freezing import tracked
 from dpaudit.proving.program import Node, Program, Shape
 from dpaudit.proving.refusals import NotProved, Refusal
@@ -169,9 +170,9 @@ class Tracing:
             return found if isinstance(found, Symbol) else self.constant(found)
         return self.constant(value)
 
-    def refuse(self, reason: str, cure: str = "") -> NoReturn:
+    def refuse(self, reason: str, cure: str = "", fault: str | None = None) -> NoReturn:
         """Note a refusal, for good, and raise it."""
-        found = Refusal(tracked.place(), reason, cure)
+        found = Refusal(tracked.place(), reason, cure, fault)
         self.refusal = self.refusal or found
         raise NotProved(found)
 
@@ -442,10 +443,9 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
         if self.is_public or any(one != 1 for one in self.dims):
             return bool(self.plain("asks whether an array of several entries is true"))
         if not self.taint & FROM_DRAWS:
-            self.tracing.refuse(
-                "a branch is decided by records",
-                "use numpy.where, numpy.clip, numpy.minimum or numpy.maximum",
-            )
+            cure = "use numpy.where, numpy.clip, numpy.minimum or numpy.maximum"
+            reason = "a branch is decided by records"
+            self.tracing.refuse(reason, cure, faults.BRANCH_ON_RECORD)
         return self.tracing.decide(self)
 
     def __float__(self) -> float:

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+import dpaudit.faults.codes as faults
 from dpaudit.proving.distances.facts import Facts, of_nothing
 from dpaudit.proving.distances.rounding import (
     down,
@@ -93,6 +94,7 @@ def bound_divide(knowledge: Knowledge, node: Node) -> Facts:
                 node.place,
                 "divides by a number that may be 0",
                 "keep the divisor away from 0, as with np.maximum(divisor, 1)",
+                faults.NOT_BOUNDED,
             )
         )
     low, high = _quotient_ends(one, other)
