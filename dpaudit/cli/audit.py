@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import dpaudit.cli.asking as asking
 import dpaudit.cli.completion as completion
 from dpaudit.cli.accepting import Acceptances, acceptances_of
 from dpaudit.cli.batch import Batch
@@ -124,6 +125,8 @@ def audit(
         raise InvalidArgument("targets", targets or "--all", f"none beside {outside[0]}")
     if not outside and every == bool(targets):
         raise InvalidArgument("targets", targets or [], "names of claims or files, or else --all")
+    if targets and not outputs and asking.are_data(targets):
+        outputs = asking.are_outputs(targets, values.get("epsilon"))
     if accepted and (watch is not None or every):
         name, value = next(iter(accepted.items()))
         expected = f"nothing with {'--all' if every else '--watch'}: of audits that are named"

@@ -33,6 +33,7 @@ from dpaudit.cli.selftest import selftest
 from dpaudit.cli.sensitivity import sensitivity
 from dpaudit.cli.sheet import sheet
 from dpaudit.cli.spend import spend
+from dpaudit.cli.start import start
 from dpaudit.cli.store import merge, resume, show_help, store
 from dpaudit.cli.table import table
 from dpaudit.cli.verify import verify
@@ -50,6 +51,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 _PANELS: dict[str, dict[str, Callable[..., int | None]]] = {
+    "Where to begin": {"start": start},
     "Your code": {
         "audit": audit,
         "replay": replay,

@@ -175,7 +175,8 @@ def ties_by_chance(numbers: Array) -> float:
 
 def _tied(values: Array, times: Codes) -> Flags:
     """Return which values repeat, the lowest and the highest apart, where scores end."""
-    return np.asarray((times > 1) & (values > values[0]) & (values < values[-1]))
+    tied = (times > 1) & (values > values[0]) & (values < values[-1])
+    return np.asarray(tied)
 
 
 def _by_chance(values: Array, tied: Flags) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dpaudit.auditing.distinguishing as distinguishing
-import dpaudit.auditing.drawn as drawn_outputs
+import dpaudit.auditing.drawn_bound as drawn_outputs
 import dpaudit.auditing.event as black_box
 import dpaudit.auditing.exact as exact
 import dpaudit.auditing.looks as looks

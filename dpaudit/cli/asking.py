@@ -1,0 +1,75 @@
+"""``dpaudit audit a.csv b.csv``: files of data and no function, and nobody said what they are."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+import dpaudit.cli.streams as streams
+from dpaudit.cli.start import asked, is_asked
+from dpaudit.cli.suggestions import DATA
+
+_OUTPUTS = "1"
+
+
+def are_data(targets: Sequence[str]) -> bool:
+    """Return whether all targets are files of data, by their names.
+
+    Examples
+    --------
+    >>> are_data([]), are_data(["mine:mechanism"]), are_data(["a.csv", "b.csv"])
+    (False, False, True)
+    """
+    return bool(targets) and all(one.lower().endswith(DATA) for one in targets)
+
+
+def are_outputs(targets: Sequence[str], epsilon: float | None) -> bool:
+    """Return whether somebody at the terminal says that files hold outputs, and what is claimed.
+
+    Raises
+    ------
+    InvalidArgument
+        Nobody was asked, or they hold something else: the command for it was shown.
+    DataError
+        One is not there.
+    """
+    from dpaudit.errors import DataError, InvalidArgument, Shown
+
+    for one in targets:
+        if not Path(one).is_file():
+            raise DataError(f"{one}: there is no such file")
+    told = _lines(targets, 1.0 if epsilon is None else epsilon)
+    for number, line in enumerate(told, 1):
+        streams.tell(f"{number}. {line}")
+    if is_asked() and asked("What do they hold? Number: ") == _OUTPUTS and epsilon is not None:
+        return True
+    kinds = "outputs of two datasets, a dataset and its neighbour, scores, or a table and its twin"
+    expected = f"what they hold ({kinds}), by one of the commands above"
+    raise InvalidArgument("targets", Shown(", ".join(targets)), expected)
+
+
+def _lines(targets: Sequence[str], epsilon: float) -> list[str]:
+    """Return what files may hold, each with its command."""
+    named, claim = shlex.join(targets), f"--epsilon {epsilon:g}"
+    first = shlex.quote(targets[0])
+    outputs = f"outputs of two datasets: dpaudit audit --outputs {named} {claim}"
+    twin = "a table and its synthetic twin: nobody can say anything of one outcome; the program "
+    twin += "that made it can be run: dpaudit start twin"
+    if len(targets) == 1:
+        return [
+            f"{outputs} (a column says which)",
+            f"a table of an attack's counts: dpaudit table {first} {claim}",
+            f"scores of canaries in one training: dpaudit canary {first} {claim}",
+            f"scores of members and others: dpaudit scores {first} {claim}",
+            f"a dataset: dpaudit audit mine.py:release --dataset {first} "
+            f"--relation add-remove-record {claim}",
+            "a synthetic table: nobody can say anything of one outcome: dpaudit start twin",
+        ]
+    pair = f"--dataset {first} --neighbour {shlex.quote(targets[1])}"
+    return [
+        outputs,
+        f"a dataset and its neighbour: dpaudit audit mine.py:release {pair} {claim}",
+        f"scores of members and of others: dpaudit scores {named} {claim}",
+        twin,
+    ]

@@ -1,0 +1,190 @@
+"""What somebody may have in hand, and the command that begins with it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+SAMPLE, NEIGHBOUR = "dataset.csv", "neighbour.csv"
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """A thing that somebody has, and what to type.
+
+    Parameters
+    ----------
+    word, title
+        As `dpaudit start` takes it, and what it is.
+    commands
+        Command lines, as words, the one to type first. None where nobody can say anything.
+    replace
+        What to put in the place of words of the command.
+    remark
+        What to know of it, in a sentence or two.
+    page
+        Of the documentation.
+    """
+
+    word: str
+    title: str
+    commands: tuple[tuple[str, ...], ...]
+    remark: str
+    page: str
+    replace: Mapping[str, str] = field(default_factory=dict)
+
+    def lines(self, found: Mapping[str, str] | None = None) -> list[str]:
+        """Return the command lines, with what was found in the place of samples.
+
+        Examples
+        --------
+        >>> beginning_of("outputs").lines({"dataset.csv": "a.csv"})[0]
+        'dpaudit audit --outputs a.csv neighbour.csv --epsilon 1'
+        """
+        known = found or {}
+        return [shlex.join(known.get(word, word) for word in one) for one in self.commands]
+
+
+_FILES = {SAMPLE: "the records, one a line", NEIGHBOUR: "the same with one record more, or less"}
+_CLAIM = {"1": "the epsilon that is claimed"}
+_AUDIT = ("dpaudit", "audit")
+_PAIR = ("--dataset", SAMPLE, "--neighbour", NEIGHBOUR, "--epsilon", "1")
+
+BEGINNINGS = (
+    Beginning(
+        "code",
+        "a function in Python that I can call",
+        ((*_AUDIT, "mine.py:release", *_PAIR),),
+        "It runs in processes of its own. Without a neighbour, --relation has the worst one looked "
+        "for; dpaudit prove mine.py:release tries a proof.",
+        "docs/tutorial.md",
+        {"mine.py:release": "file and function", **_FILES, **_CLAIM},
+    ),
+    Beginning(
+        "program",
+        "a program in another language",
+        ((*_AUDIT, "--command", "./noiser {data} {seed}", *_PAIR),),
+        "It is run once for every output, and prints a number, a line or JSON.",
+        "docs/anything.md",
+        {"./noiser {data} {seed}": "how it is run, on which file", **_FILES, **_CLAIM},
+    ),
+    Beginning(
+        "service",
+        "a service that answers over the network",
+        ((*_AUDIT, "--command", "curl -s https://host/answer?nonce={seed} -d @{data}", *_PAIR),),
+        "Its answers must not come from a cache: {seed} is another number in every request.",
+        "docs/anything.md",
+        {"curl ...": "the request, with {data} where a file is sent", **_FILES, **_CLAIM},
+    ),
+    Beginning(
+        "outputs",
+        "outputs that somebody drew on two datasets, in files",
+        (
+            (*_AUDIT, "--outputs", SAMPLE, NEIGHBOUR, "--epsilon", "1"),
+            (*_AUDIT, "--watch", "-", "--epsilon", "1"),
+        ),
+        "An output a line, 40 or more a dataset; the second command reads them as they come.",
+        "docs/outputs.md",
+        {SAMPLE: "outputs on the dataset", NEIGHBOUR: "outputs on its neighbour", **_CLAIM},
+    ),
+    Beginning(
+        "table",
+        "a table of an attack: how often it was right",
+        (
+            (
+                "dpaudit",
+                "table",
+                "--hits",
+                "471",
+                "--of",
+                "500",
+                "--false-hits",
+                "23",
+                "--of",
+                "500",
+            ),
+        ),
+        'Four counts of a paper: how often it said "in" with the target, and without.',
+        "docs/attack-tables.md",
+        {"471 of 500": 'said "in" with the target', "23 of 500": 'said "in" without it'},
+    ),
+    Beginning(
+        "scores",
+        "an attack's scores of members and of others, a run each",
+        (("dpaudit", "scores", "members.csv", "others.csv"),),
+        "TPR at FPR, AUROC and accuracy with intervals, and a certified epsilon.",
+        "docs/scores.md",
+        {"members.csv": "a score a run with the target", "others.csv": "a score a run without it"},
+    ),
+    Beginning(
+        "canaries",
+        "scores of many canaries in one training",
+        (("dpaudit", "canary", "scores.csv"),),
+        "Each canary was included by a coin: columns score and included.",
+        "docs/canaries.md",
+        {"scores.csv": "a canary a row"},
+    ),
+    Beginning(
+        "parameters",
+        "parameters of a mechanism or of a training, and no code",
+        (
+            ("dpaudit", "account", "gaussian", "--set", "noise_multiplier=2"),
+            (
+                *("dpaudit", "account", "dp-sgd", "--noise-multiplier", "1.1"),
+                *("--batch-size", "256", "--records", "60000", "--epochs", "20"),
+            ),
+        ),
+        "What can be proved of it, by every accountant; dpaudit list releases names others.",
+        "docs/accounting.md",
+        {"numbers": "its own"},
+    ),
+    Beginning(
+        "record",
+        "a statement of a vendor or a registry",
+        (("dpaudit", "deployment", "record.yaml"),),
+        "Whether its numbers agree with each other, and what is missing.",
+        "docs/deployment-records.md",
+        {"record.yaml": "the statement"},
+    ),
+    Beginning(
+        "package",
+        "a library of other people",
+        (("dpaudit", "scan", "diffprivlib"),),
+        "Every mechanism that its documentation names, each on neighbours that tell.",
+        "docs/scan.md",
+        {"diffprivlib": "its name; dpaudit scan --list names those that are known"},
+    ),
+    Beginning(
+        "twin",
+        "only a table and its synthetic twin",
+        (),
+        "Nobody can say anything of privacy: it is about what else could have come out, and of one "
+        "table there is one outcome. A distance between the two measures no privacy: a mechanism "
+        "that returns a stranger's data with a coin passes it, and a private one fails it by "
+        "chance. With the program that made the twin, begin at code or program: it is run on the "
+        "table and on a neighbour.",
+        "docs/start.md",
+    ),
+)
+
+
+def beginning_of(word: str) -> Beginning:
+    """Return the beginning of a word, or of its number in the menu.
+
+    Raises
+    ------
+    UnknownName
+        There is none.
+
+    Examples
+    --------
+    >>> beginning_of("4").word
+    'outputs'
+    """
+    from dpaudit.errors import UnknownName
+
+    for number, one in enumerate(BEGINNINGS, 1):
+        if word.strip().lower() in (one.word, str(number)):
+            return one
+    raise UnknownName("start", word, [one.word for one in BEGINNINGS])

@@ -1,0 +1,69 @@
+"""``dpaudit start``: what do you have? And the one command to type."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import dpaudit.cli.completion as completion
+import dpaudit.cli.streams as streams
+from dpaudit.cli.beginnings import BEGINNINGS, Beginning, beginning_of
+from dpaudit.cli.suggestions import suggested
+
+
+def start(
+    thing: Annotated[
+        str | None,
+        typer.Argument(
+            help="What you have: " + ", ".join(one.word for one in BEGINNINGS) + ".",
+            autocompletion=completion.of(*(one.word for one in BEGINNINGS)),
+        ),
+    ] = None,
+) -> int:
+    """Say which command to type, by what you have: code, outputs, a table, scores, a record.
+
+    At a terminal it asks; else it lists what it could be. Nothing is run.
+    """
+    if thing is None:
+        streams.write("\n".join(menu()))
+        if not is_asked():
+            return 0
+        thing = asked("Number or word: ")
+        if not thing.strip():
+            return 0
+    streams.write("\n".join(explained(beginning_of(thing), Path.cwd())))
+    return 0
+
+
+def is_asked() -> bool:
+    """Return whether somebody sits at a terminal who can answer."""
+    return all(one is not None and one.isatty() for one in (sys.stdin, streams.results()))
+
+
+def asked(question: str) -> str:
+    """Return what somebody at the terminal answers; "" at the end of the input."""
+    streams.tell(question.rstrip())
+    return (sys.stdin.readline() if sys.stdin is not None else "").strip()
+
+
+def menu() -> list[str]:
+    """Return the menu, a line each."""
+    lines = ["What do you have?"]
+    wide = max(len(one.word) for one in BEGINNINGS)
+    for number, one in enumerate(BEGINNINGS, 1):
+        lines.append(f"{number:3}  {one.word:{wide}}  {one.title}")
+    return [*lines, "dpaudit start WORD shows the command, such as dpaudit start outputs."]
+
+
+def explained(beginning: Beginning, folder: Path) -> list[str]:
+    """Return what to type, what to replace in it, and what fits of the files in a folder."""
+    lines = [f"{beginning.title[:1].upper()}{beginning.title[1:]}:"]
+    lines += [f"  {line}" for line in beginning.lines()]
+    lines += [f"    {word}: {meaning}" for word, meaning in beginning.replace.items()]
+    lines.append(beginning.remark)
+    for found in suggested(beginning.word, folder):
+        lines += ["With the files here:", *(f"  {line}" for line in beginning.lines(found)[:1])]
+    return [*lines, f"More: {beginning.page}"]

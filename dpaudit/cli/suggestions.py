@@ -1,0 +1,142 @@
+"""Files of a folder that fit what somebody has: looked at, and never run."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+
+from dpaudit.cli.beginnings import NEIGHBOUR, SAMPLE
+
+DATA = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".npy", ".npz", ".parquet", ".txt", ".gz")
+_MOST, _BYTES = 200, 2**16  # files of a folder, and what is read of one
+_SIDES = (
+    ("neighbour", "neighbor", "without", "other", "prime", "d2", "q", "b"),
+    ("dataset", "with", "base", "d1", "d", "p", "a"),
+)
+_ATTACKED = (("out", "non", "other", "without", "test"), ("in", "member", "with", "train"))
+_ARGUMENTS = frozenset({"data", "dataset", "database", "records", "rows", "x", "table", "frame"})
+
+Found = Mapping[str, str]
+
+
+def suggested(word: str, folder: Path) -> list[Found]:
+    """Return at most one way to fill in a command with files of a folder.
+
+    Examples
+    --------
+    >>> suggested("twin", Path.cwd())
+    []
+    """
+    finder = _FINDERS.get(word)
+    return [] if finder is None else [one for one in [finder(folder)] if one]
+
+
+def data_files(folder: Path) -> list[str]:
+    """Return the names of files of data, in order."""
+    return [one for one in _names(folder) if one.lower().endswith(DATA)]
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            found = islice((one.name for one in entries if one.is_file()), 10 * _MOST)
+            return sorted(name for name in found if not name.startswith("."))[:_MOST]
+    except OSError:
+        return []
+
+
+def _words(name: str) -> list[str]:
+    plain = "".join(one if one.isalnum() else " " for one in name.lower().partition(".")[0])
+    return plain.split()
+
+
+def _two(folder: Path, kinds: tuple[tuple[str, ...], tuple[str, ...]]) -> tuple[str, str] | None:
+    """Return two files by their names, or the only two."""
+    names = data_files(folder)
+    second = [one for one in names if set(kinds[0]) & set(_words(one))]
+    first = [one for one in names if set(kinds[1]) & set(_words(one)) and one not in second]
+    if first and second:
+        return first[0], second[0]
+    return (names[0], names[1]) if len(names) == 2 else None
+
+
+def _outputs(folder: Path) -> Found:
+    found = _two(folder, _SIDES)
+    return {} if found is None else {SAMPLE: found[0], NEIGHBOUR: found[1]}
+
+
+def _scores(folder: Path) -> Found:
+    found = _two(folder, _ATTACKED)
+    return {} if found is None else {"members.csv": found[0], "others.csv": found[1]}
+
+
+def _canaries(folder: Path) -> Found:
+    for name in data_files(folder):
+        if {"score", "included"} <= set(_header(folder / name)):
+            return {"scores.csv": name}
+    return {}
+
+
+def _header(path: Path) -> list[str]:
+    first = _text(path).partition("\n")[0].strip().lower()
+    return [one.strip(' "') for one in first.replace(";", ",").replace("\t", ",").split(",")]
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(_BYTES).decode("utf-8-sig", errors="replace")
+    except OSError:
+        return ""
+
+
+def _code(folder: Path) -> Found:
+    for name in _names(folder):
+        if name.endswith(".py") and (function := _function(folder / name)):
+            return {"mine.py:release": f"{name}:{function}", **_outputs(folder)}
+    return {}
+
+
+def _function(path: Path) -> str | None:
+    """Return the function of a file that takes data, the first of those with such an argument."""
+    try:
+        body = ast.parse(path.read_text(encoding="utf-8")).body
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return None
+    return next(_of_data(body), None)
+
+
+def _of_data(body: list[ast.stmt]) -> Iterator[str]:
+    for one in body:
+        if isinstance(one, ast.FunctionDef) and not one.name.startswith(("_", "test")):
+            if one.args.args and one.args.args[0].arg.lower() in _ARGUMENTS:
+                yield one.name
+
+
+def _program(folder: Path) -> Found:
+    for name in _names(folder):
+        path = folder / name
+        if os.access(path, os.X_OK) and not name.endswith(DATA):
+            return {"./noiser {data} {seed}": f"./{name} {{data}} {{seed}}", **_outputs(folder)}
+    return {}
+
+
+def _record(folder: Path) -> Found:
+    for name in _names(folder):
+        if name.endswith((".yaml", ".yml")) and "epsilon" in _text(folder / name).lower():
+            return {"record.yaml": name}
+    return {}
+
+
+_FINDERS: dict[str, Callable[[Path], Found]] = {
+    "code": _code,
+    "program": _program,
+    "service": _outputs,
+    "outputs": _outputs,
+    "scores": _scores,
+    "canaries": _canaries,
+    "record": _record,
+}
