@@ -66,16 +66,17 @@ BEGINNINGS = (
         "a program in another language",
         ((*_AUDIT, "--command", "./noiser {data} {seed}", *_PAIR),),
         "It is run once for every output, and prints a number, a line or JSON.",
-        "docs/anything.md",
+        "docs/programs.md",
         {"./noiser {data} {seed}": "how it is run, on which file", **_FILES, **_CLAIM},
     ),
     Beginning(
         "service",
         "a service that answers over the network",
-        ((*_AUDIT, "--command", "curl -s https://host/answer?nonce={seed} -d @{data}", *_PAIR),),
-        "Its answers must not come from a cache: {seed} is another number in every request.",
+        ((*_AUDIT, "--url", "http://host/count?rows={data}&nonce={fresh}", *_PAIR),),
+        "Its answers must not come from a cache: {fresh} is new in every request. --body sends the "
+        "data in a request of its own kind, --rate keeps to a limit.",
         "docs/anything.md",
-        {"curl ...": "the request, with {data} where a file is sent", **_FILES, **_CLAIM},
+        {"http://host/count": "the request, with {data} where records go", **_FILES, **_CLAIM},
     ),
     Beginning(
         "outputs",
