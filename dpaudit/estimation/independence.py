@@ -40,6 +40,7 @@ from dpaudit.laws.recurrence import equal_pairs, variance_of_ties
 
 # With so small a probability is any of the tests of one audit to fail by chance.
 FALSE_ALARM = 3e-4
+_PLAINLY = FALSE_ALARM / 100  # a p-value below this shows a dependence, and one above does not
 # Of the rarer outputs: in a group, in a trend, and pairs of them that meet by chance.
 _IN_GROUP, _IN_TREND, _PAIRS = 10, 100, 200
 _ALIKE = 8  # ties are counted where so many outputs are equal at most
@@ -231,17 +232,25 @@ def _of_sides(what: str, on_p: Outputs, on_q: Outputs) -> list[_Found]:
 def _of_side(side: Outputs) -> Iterator[_Found]:
     z, place = ranks(side.scores), _places(side.units)
     within = heterogeneity(z, side.units, side.processes)
+    between = heterogeneity(z, side.processes)
+    # What a process keeps is in each of its calls, and tests of calls see it as well.
+    is_kept = between < _PLAINLY <= within
     yield _Found("in one call and in others", within, _ONCE)
-    yield _Found("in one process and in others", heterogeneity(z, side.processes), _KEPT)
+    yield _Found("in one process and in others", between, _KEPT)
     yield _Found("of whole calls", repeats(side), _SEEDED)
-    yield _Found("crowded in one call", crowding(z, side.units), _ONCE)
+    yield _Found("crowded in one call", crowding(z, side.units), _of(_ONCE, is_kept))
     yield _Found("crowded in one process", crowding(z, side.processes), _KEPT)
-    yield _Found("that are equal, in one call", ties(z, side.units), _TWICE)
+    yield _Found("that are equal, in one call", ties(z, side.units), _of(_TWICE, is_kept))
     yield _Found("that are equal, in one process", ties(z, side.processes), _KEPT)
     for words, lag in _lags(side.units):
-        yield _Found(words, serial(z, side.units, lag), _PAIRED)
+        yield _Found(words, serial(z, side.units, lag), _of(_PAIRED, is_kept))
     yield _Found("at one place of a call", heterogeneity(z, place), _SEEDED)
     yield _Found("in early and in late calls", trend(z, side.processes), _MOVING)
+
+
+def _of(fault: _Fault, is_kept: bool) -> _Fault:
+    """Return what is wrong with calls; of noise that a process keeps, under its code."""
+    return fault._replace(code=_KEPT.code) if is_kept else fault
 
 
 def _lags(units: Labels) -> list[tuple[str, int]]:

@@ -25,21 +25,27 @@ def page_of(fault: Fault, printed: str | None = None) -> str:
     """
     files = [_file(name, text) for name, text in fault.files.items()]
     shown = f"$ {fault.command}\n{printed}" if printed else f"$ {fault.command}\n"
+    mark = (
+        [] if fault.needs is None else [f"<!-- run: elsewhere, because it needs {fault.needs} -->"]
+    )
     parts = [
         f"# {fault.code}: {fault.title}",
         fault.why,
         "## Broken",
         "Save this as `release.py`:",
+        *mark,
         _block("python", fault.broken),
         *files,
         "## How it is found",
         fault.finding,
-        *([] if fault.needs is None else [f"It needs {fault.needs}."]),
+        "<!-- run: elsewhere, because the tests of kinds of fault run it -->",
         _block("console", shown),
         "## Repaired",
         fault.cure,
+        *mark,
         _block("python", fault.repaired),
         *_also(fault),
+        "All kinds: [the list](index.md).",
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -256,13 +256,13 @@ class Auditor:
 
     def _snippet(self, dataset: Any, options: Mapping[str, Any]) -> str | None:
         """Return what names the line that leaks, if it is pasted into the test."""
-        line = self._line()
+        if (line := self._line()) is None:
+            return None
         try:
             source = self.item.path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
             return None
-        settings = self._settings(options)
-        return None if line is None else replay_snippet(source, line, dataset, settings)
+        return replay_snippet(source, line, dataset, self._settings(options))
 
     def _place(self) -> str:
         """Return the line of the test that asked for the audit."""

@@ -41,7 +41,7 @@ def printed(fault: Fault) -> str:
             check=False,
         )
     assert fault.code in made.stdout, f"{fault.code}: {made.stdout}{made.stderr}"
-    return made.stdout
+    return made.stdout.replace(f"{folder}/", "")
 
 
 def can_run(fault: Fault) -> bool:
@@ -50,19 +50,22 @@ def can_run(fault: Fault) -> bool:
 
 
 def shown(code: str) -> str | None:
-    """Return what the page shows as printed; None if it shows nothing."""
+    """Return what the page shows as printed; None if it shows nothing, or there is none."""
+    if not (PAGES / f"{code}.md").exists():
+        return None
     page = (PAGES / f"{code}.md").read_text(encoding="utf-8")
     block = page.partition("```console\n")[2].partition("\n```")[0]
     return block.partition("\n")[2] or None
 
 
 def main() -> None:
-    """Run the commands and write all pages, or those that are named."""
+    """Run the commands and write all pages, or those that are named; ``--texts`` runs none."""
     PAGES.mkdir(exist_ok=True)
-    faults = all_faults()
-    for code in sys.argv[1:] or faults:
+    faults, asked = all_faults(), sys.argv[1:]
+    runs = "--texts" not in asked
+    for code in [one for one in asked if one in faults] or faults:
         fault = faults[code]
-        text = page_of(fault, printed(fault) if can_run(fault) else None)
+        text = page_of(fault, printed(fault) if runs and can_run(fault) else shown(code))
         (PAGES / f"{code}.md").write_text(text, encoding="utf-8")
         print(code, flush=True)
     (PAGES / "index.md").write_text(index_of(faults.values()), encoding="utf-8")

@@ -263,6 +263,7 @@ def test_a_test_fails_where_a_claim_is_refuted_or_nothing_can_be_said(monkeypatc
     result = samples.refuted() if verdict == "refuted" else samples.result(verdict=verdict)
     monkeypatch.setattr(auditor_module, "audit", lambda *_, **__: result)
     monkeypatch.setattr(Auditor, "_place", lambda _: "a.py:3")
+    monkeypatch.setattr(Auditor, "_line", lambda _: None)
     one = auditor()
     if raises:
         with pytest.raises(AssertionError, match=verdict):
