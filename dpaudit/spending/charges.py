@@ -16,6 +16,7 @@ from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.accounting.samples import SAMPLES
 from dpaudit.accounts.account import Part, Target, read_target
 from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.guarantees import rounding
 from dpaudit.spending.chain import Chain, Entry, Header, Stated
 from dpaudit.spending.filters import Terms, Total
 from dpaudit.spending.price import Price, add_prices, price_event
@@ -32,6 +33,25 @@ _USUAL = {
     "sampling_rate": ("sampling_ratio",),
 }
 """What users call parameters, and the names that cards have for them."""
+_ALSO = {
+    "pure": "approximate",
+    "zcdp": "zero-concentrated",
+    "geometric": "discrete-laplace",
+    "randomized-response": "randomised-response",
+}
+"""What users call releases, and the names that are registered."""
+_BY_EPSILON = ("laplace", "discrete-laplace")  # noise whose scale is a sensitivity over an epsilon
+
+
+def usual_release(word: str) -> str:
+    """Return the registered name of a release that is also called otherwise.
+
+    Examples
+    --------
+    >>> usual_release("pure"), usual_release("gaussian")
+    ('approximate', 'gaussian')
+    """
+    return word if word in registry.RELEASES else _ALSO.get(word, word)
 
 
 def usual_names(word: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -52,7 +72,18 @@ def usual_names(word: str, given: Mapping[str, Any]) -> dict[str, Any]:
         if called in found:
             raise InvalidArgument(name, value, f"one value of {called}")
         found[called] = value
-    return found
+    return _with_scale(found) if word in _BY_EPSILON and "epsilon" in found else found
+
+
+def _with_scale(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters of Laplace noise with the scale that an epsilon stands for."""
+    epsilon = check.positive("epsilon", given["epsilon"])
+    if "noise_scale" in given:
+        raise InvalidArgument("epsilon", epsilon, "nothing beside a scale of the noise")
+    sensitivity = check.positive("sensitivity", given.get("sensitivity", 1.0))
+    scale = rounding.down(rounding.written(sensitivity) / rounding.written(epsilon))
+    rest = {name: value for name, value in given.items() if name != "epsilon"}
+    return rest | {"noise_scale": scale}
 
 
 def target_of(release: str | Event, samples: str | None, given: Mapping[str, Any]) -> Target:
@@ -73,7 +104,8 @@ def target_of(release: str | Event, samples: str | None, given: Mapping[str, Any
             )
         target = Target.of(release, samples)
     else:
-        target = read_target(release, usual_names(release, given))
+        name = usual_release(release)
+        target = read_target(name, usual_names(name, given))
         target = replace(target, samples=samples or target.samples)
     _require_own_samples(target)
     return target

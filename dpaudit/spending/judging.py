@@ -124,4 +124,6 @@ def _without_number(limit: Limit, totals: Mapping[str | None, Total]) -> str:
             f"and the budget keeps {number(limit.own, _DIGITS)} for them (own_delta, or "
             "--own-delta, of a new budget)"
         )
+    if limit.epsilon is not None and limit.delta == 0:
+        return "a budget without a delta, which is one of pure DP, has no number for it (--delta)"
     return "no filter of the budget has a number for it beside what is charged already"

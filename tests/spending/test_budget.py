@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 import dpaudit
@@ -15,7 +16,7 @@ from dpaudit.errors import (
     InvalidArgument,
     UnsupportedEvent,
 )
-from dpaudit.spending.charges import usual_names
+from dpaudit.spending.charges import totals_of, usual_names
 
 
 @pytest.fixture
@@ -204,6 +205,51 @@ def test_usual_names_are_understood():
     assert usual_names("zero-concentrated", {"sigma": 2}) == {"sigma": 2}
     with pytest.raises(InvalidArgument, match="one value of noise_scale"):
         usual_names("gaussian", {"sigma": 2, "std": 3})
+
+
+def test_releases_are_called_as_users_call_them(path):
+    budget = Budget.create(path, epsilon=1.0)
+    assert budget.check("laplace", epsilon=0.3, sensitivity=3).spent == pytest.approx(
+        0.3, rel=1e-14
+    )
+    assert budget.check("laplace", epsilon=0.3, sensitivity=3).spent >= 0.3
+    assert budget.check("pure", epsilon=0.1).spent == 0.1
+    with pytest.raises(InvalidArgument, match="nothing beside a scale"):
+        budget.check("laplace", epsilon=0.3, b=3)
+
+
+def test_a_pure_budget_says_why_it_has_no_number_for_gaussian_noise(path):
+    budget = Budget.create(path, epsilon=1.0)
+    with pytest.raises(BudgetExceeded, match="pure DP, has no number for it"):
+        budget.charge("gaussian", sigma=100)
+
+
+KINDS = (
+    ("gaussian", {"noise_scale": (4.0, 60.0)}),
+    ("laplace", {"noise_scale": (8.0, 200.0)}),
+    ("zero-concentrated", {"rho": (1e-5, 0.01)}),
+    ("approximate", {"epsilon": (1e-3, 0.1)}),
+    ("subsampled-gaussian", {"noise_multiplier": (1.0, 4.0), "sampling_ratio": (0.001, 0.05)}),
+    ("discrete-gaussian", {"noise_scale": (5.0, 50.0)}),
+    ("binary-tree", {"noise_scale": (20.0, 90.0)}),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("filter", ["any", "zcdp", "renyi", "planned"])
+@pytest.mark.parametrize("seed", range(4))
+def test_no_budget_is_under_the_accountants(path, filter, seed):
+    """Any releases, of any groups, in any order: what is spent is at least what is proved of it."""
+    rng = np.random.default_rng(seed)
+    budget = Budget.create(path, epsilon=50.0, delta=1e-5, filter=filter, partition="regions")
+    for _ in range(8):
+        kind, ranges = KINDS[rng.integers(len(KINDS))]
+        given = {name: float(np.round(rng.uniform(*ends), 3)) for name, ends in ranges.items()}
+        groups = [["north"], ["south"], []][rng.integers(3)]
+        budget.charge(kind, samples="independent", groups=groups, released=True, **given)
+    for group, total in totals_of(budget.read()).items():
+        proved = dpaudit.account(total.event, 1e-5, samples="independent").proved
+        assert spent_by(budget, group) >= proved.upper * (1 - 1e-12)
 
 
 @pytest.mark.parametrize("release", ["gausian", "nothing.toml"])
