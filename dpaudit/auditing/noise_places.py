@@ -15,6 +15,7 @@ from dpaudit.laws.calling import Calls
 from dpaudit.laws.isolated import Isolated, named
 from dpaudit.laws.mechanism import name_of
 from dpaudit.laws.observed import Observed
+from dpaudit.laws.outside import Outside
 from dpaudit.neighbours import Side
 from dpaudit.report.lines import CodeLine
 from dpaudit.report.schema import Result
@@ -62,7 +63,7 @@ def _lines_of(
     make: Callable[..., Any], arguments: tuple[Any, ...], datasets: Sequence[Any]
 ) -> Sequence[_Plain]:
     calls: Calls | None = getattr(make(*arguments), "calls", None)
-    if calls is None:
+    if calls is None or isinstance(calls.function, Outside):
         return []
     return [astuple(one) for one in noise_lines(calls.one, *datasets)]
 

@@ -21,7 +21,7 @@ from dpaudit.records import Record
 
 VERSION = 1
 _RESERVED = ("dpaudit", "done", "error")
-_NUMBERS = re.compile(rb"(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\r?\n)+")
+_NUMBERS = re.compile(rb"(?:-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+\r?\n)++")
 _EXACT = 2.0**53
 
 
@@ -248,7 +248,7 @@ def _outputs(conversation: Conversation, lines: list[bytes], count: int) -> Any:
     """Return the outputs of lines: an array where all are numbers."""
     text = b"\n".join(lines) + b"\n"
     if _NUMBERS.fullmatch(text):
-        found = np.array(text.split(), dtype=np.float64)
+        found = np.fromstring(text, sep="\n")
         if len(found) == count and np.isfinite(found).all() and (abs(found) < _EXACT).all():
             return found
     return [_output(conversation, line) for line in lines]

@@ -29,7 +29,8 @@ from dpaudit.standins import tells_no_record
 
 Protocol = Literal["once", "lines"]
 _PROTOCOLS = ("once", "lines")
-_SEEDS = 2**53  # below this every language has integers exactly
+_SEEDS = 2**31  # of an output: what srand and set.seed take in every language
+_SEEDS_OF_REQUESTS = 2**53  # below this every language has integers exactly
 _HIDDEN = "(show_records=True, or --show-records, shows what it says)"
 
 
@@ -42,7 +43,7 @@ class Program(Outside):
     command
         The program and its arguments; no shell reads them. ``{data}`` stands for the path of a file
         with the dataset, without which it is written to standard input; ``{seed}`` for an integer
-        from 0 to 2^53 that is another one for every output.
+        from 0 to 2^31 that is another one for every output.
     protocol
         ``"once"`` runs it for every output, and reads what it prints: a number, a line of text,
         several numbers, or JSON. ``"lines"`` starts it once a process and speaks with it as
@@ -238,7 +239,7 @@ class Program(Outside):
         conversation = self._conversation()
         key = digest_of_records(dataset)[:16]
         takes_seeds = conversation.hello.seeded and rng is not None
-        seed = int(rng.integers(_SEEDS)) if takes_seeds and rng is not None else None
+        seed = int(rng.integers(_SEEDS_OF_REQUESTS)) if takes_seeds and rng is not None else None
         try:
             return conversation.draw(key, plain(dataset), trials, seed)
         except (ProgramFailed, MechanismError, TooMuch):
