@@ -86,7 +86,7 @@ def _variant(facts: Facts) -> Iterator[Check]:
         return
     variant = facts.variants[0]
     if variant == "pure":
-        yield from _pure(epsilon, delta, rho)
+        yield from _pure(epsilon, delta or _delta_of_text(facts), rho)
     elif variant == "approximate" and not (facts.formulas and delta is None):
         yield from _approximate(epsilon, delta, rho)
     elif variant == "zcdp" and rho is None and not _stated(facts, "rho"):
@@ -97,6 +97,18 @@ def _variant(facts: Facts) -> Iterator[Check]:
     elif variant == "renyi" and not (_stated(facts, "order") or _stated(facts, "rho")):
         words = "Renyi differential privacy has an order and a divergence, and none is stated"
         yield made("variant", "cannot be said", words, [n for n in (epsilon, delta) if n])
+
+
+def _delta_of_text(facts: Facts) -> Number | None:
+    """Return the delta that a text states beside the record's own epsilon, or None."""
+    epsilon = facts.field("epsilon")
+    for scope in facts.scopes:
+        one, delta = scope.first("epsilon"), scope.first("delta")
+        if epsilon is None or one is None or delta is None or scope.first("rho") is not None:
+            continue
+        if delta.role in ("text", "total", "each") and one.value == epsilon.value:
+            return delta
+    return None
 
 
 def _pure(epsilon: Number | None, delta: Number | None, rho: Number | None) -> Iterator[Check]:
@@ -115,8 +127,7 @@ def _pure(epsilon: Number | None, delta: Number | None, rho: Number | None) -> I
         )
         return
     if epsilon is None and rho is not None:
-        words = f"rho = {rho.written} implies no epsilon at delta 0, which pure differential "
-        "privacy has"
+        words = f"rho = {rho.written} implies no epsilon at delta 0, as pure privacy has one"
         yield made("pure-rho", "does not", words, (rho,), stated=rho.value)
     elif epsilon is not None and rho is None:
         words = f"pure differential privacy has epsilon alone as its parameter: {epsilon.written}"

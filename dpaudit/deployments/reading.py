@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,7 @@ _LINKED = re.compile(
     r"(?:→|⇒|=>|->)|\bor\b|mean(?:s|ing)|results? in|lead",
     re.IGNORECASE,
 )
+_JOINED = re.compile(r"[\s,()]*(?:and|with|at|where|,)?[\s,()]*")
 _CROWD = re.compile(
     r"(?<![\w.])(\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?)\+?\s*(thousand|million|billion)?\s+(?:\w+\s+)?"
     r"(?:people|users|individuals|persons|participants|patients|members|respondents|customers|"
@@ -290,10 +292,11 @@ def scopes_of(text: Text, mentions: Sequence[Mention]) -> list[Scope]:
 
 def _scope(text: Text, group: Sequence[Mention]) -> Scope:
     between = text.text[group[0].end : group[-1].start] if len(group) > 1 else ""
+    gaps = [text.text[one.end : after.start] for one, after in pairwise(group)]
     return Scope(
         numbers=[one.number for one in group],
         mechanisms=words.mechanisms_in(text.clause(group[0].clause)),
-        linked=bool(_LINKED.search(between)),
+        linked=bool(_LINKED.search(between)) or (bool(gaps) and all(map(_JOINED.fullmatch, gaps))),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,8 +28,11 @@ _BUDGET = re.compile(
 _FACTOR = re.compile(r"\bfactor (?:of )?(\d+(?:\.\d+)?)\b")
 _NUMBER = r"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _SUM = rf"{_NUMBER}(?:\s*[+*×·]\s*{_NUMBER})+"
+_RATIO = rf"{_NUMBER}(?:\s*[+*×·/]\s*{_NUMBER})+"
+_REST = re.compile(r"[\d)]\s*[-/]\s*$")  # of a longer formula before
 _FORWARD = re.compile(
-    rf"(?<![\w.^])\(?({_SUM})\)?\s*(?:=|≈|is|gives|yields)\s*({_NUMBER})(?![\w.]*[+*×·/^])"
+    rf"(?<![\w.^])\(?({_SUM})\)?\s*(?:≈|is|gives|yields)\s*({_NUMBER})(?![\w.]*[+*×·/^])|"
+    rf"(?<![\w.^])\(?({_RATIO})\)?\s*=\s*({_NUMBER})(?![\w.]*[+*×·/^])"
 )
 _BACKWARD = re.compile(rf"(?<![\w.^])({_NUMBER})\s*(?:=\s*|\()\s*({_SUM})(?!\s*[-/^\w])")
 _BULLET = re.compile(r"^(\s*)((?:[-*•]|\d+[.)])\s+)?")
@@ -231,9 +235,10 @@ def equations_in(text: Text) -> Iterator[Equation]:
     ('0.11 * 2 + 0.22', 0.44)
     """
     seen: set[int] = set()
-    for pattern, sides in ((_FORWARD, (1, 2)), (_BACKWARD, (2, 1))):
+    for pattern, sides in ((_FORWARD, (1, 2)), (_FORWARD, (3, 4)), (_BACKWARD, (2, 1))):
         for hit in pattern.finditer(text.text):
-            if hit.start(sides[0]) in seen:
+            is_part = _REST.search(text.text[: hit.start()][-12:])
+            if hit.start(sides[0]) in (-1, *seen) or is_part:
                 continue
             seen.add(hit.start(sides[0]))
             yield _equation(text, hit, *sides)
@@ -259,13 +264,16 @@ def evaluate(written: str) -> float:
 
     Examples
     --------
-    >>> evaluate("0.11 * 2 + 0.22"), evaluate("1 + 2 × 3")
-    (0.44, 7.0)
+    >>> evaluate("0.11 * 2 + 0.22"), evaluate("1 + 2 × 3"), evaluate("1 / 0.5")
+    (0.44, 7.0, 2.0)
     """
     total = Fraction(0)
     for term in written.split("+"):
         product = Fraction(1)
-        for factor in re.split("[*×·]", term):
-            product *= Fraction(factor.strip())
+        for sign, factor in re.findall(rf"([*×·/]?)\s*({_NUMBER})", term):
+            number = Fraction(factor)
+            if sign == "/" and not number:
+                return math.nan
+            product = product / number if sign == "/" else product * number
         total += product
     return float(total)

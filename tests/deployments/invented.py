@@ -746,3 +746,44 @@ SOUND |= {
         "earlier (2, 1e-5)-DP.",
     ),
 }
+PLANTED |= {
+    "a delta in the text of a pure record": (
+        "pure-delta",
+        0.0,
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=4.8),
+            privacy_parameters_details="Each month it is (4.8, 4 × 10−10)-DP.",
+        ),
+    ),
+    "rho beside the others": (
+        "rho",
+        5.22153,
+        registry_record(
+            variant_name=ZCDP,
+            privacy_parameters=numbers(rho=0.5),
+            privacy_parameters_details="(ρ = 0.5, ε = 3 and δ = 1e-6)",
+        ),
+    ),
+    "a quotient as written": (
+        "equation",
+        2.0,
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=0.5),
+            mechanisms="Laplace noise whose scale is 1/0.5 = 5.",
+        ),
+    ),
+}
+SOUND |= {
+    "a longer formula": registry_record(
+        variant_name=PURE,
+        privacy_parameters=numbers(epsilon=4.0),
+        composition="10 - 2 * 3 = 4, and 1/2 * 3 = 1.5; it is ε = 4.",
+    ),
+    "two tables, two currencies": registry_record(
+        variant_name=ZCDP,
+        privacy_parameters=numbers(rho=0.5),
+        privacy_parameters_details="rho = 0.5 for persons and epsilon = 1, delta = 1e-6 for homes.",
+    ),
+}
