@@ -165,17 +165,17 @@ class Conversation:
     def _require_silence(self) -> None:
         """Refuse lines that nobody asked for."""
         while self._came(0.0):
-            self._drop_greetings()
+            self._drop_greetings(self._greetings)
             if self._process.waiting:
                 break
         if self._process.waiting and not self._greetings:
             line = bytes(self._process.waiting).partition(b"\n")[0]
             raise self._broken("no line that nobody asked for", line)
 
-    def _drop_greetings(self) -> None:
+    def _drop_greetings(self, most: int) -> None:
         """Forget answers to greetings that were sent while an answer was waited for."""
-        waiting = self._process.waiting
-        while self._greetings and (end := waiting.find(b"\n")) >= 0:
+        waiting, left = self._process.waiting, self._greetings - most
+        while self._greetings > left and (end := waiting.find(b"\n")) >= 0:
             if Hello.read(bytes(waiting[:end])) is None:
                 return
             del waiting[: end + 1]
@@ -184,20 +184,22 @@ class Conversation:
     def _answer(self, count: int) -> list[bytes]:
         """Return the lines of an answer, after which its request's number has come."""
         lines, rest, waits = list[bytes](), b"", patience()
-        before = self._greetings
+        old = self._greetings  # those of this answer stand for no outputs, and end it
         while True:
             if not self._came(next(waits)):
                 self._greet_again(len(lines), count)
                 continue
             waits = patience()
-            if before and not lines and not rest:
-                self._drop_greetings()
+            if old and not lines and not rest:
+                pending = self._greetings
+                self._drop_greetings(old)
+                old -= pending - self._greetings
             *more, rest = (rest + self._process.take()).split(b"\n")
             lines += more
             self._require_short(rest)
             if self._is_whole(lines, count):
                 self._process.waiting[:0] = b"\n".join([*lines[count + 1 :], rest])
-                self._drop_greetings()
+                self._drop_greetings(self._greetings)
                 return lines[:count]
 
     def _greet_again(self, came: int, count: int) -> None:
