@@ -36,6 +36,11 @@ _ONE = (
     "all of them are one value, which the other file never has: a function without noise, or one "
     "draw that was kept and given again; outputs alone do not say which"
 )
+_LABELS = (
+    "a column has few values, and none that both files have: a label of the file, or a part "
+    "without noise, and outputs do not say which: leave it out with --ignore, or give it alone"
+)
+_FEW = 20  # values of a label
 _REPEATED = (
     "values repeat that no grid explains: rows stand there several times, which would count "
     "several times"
@@ -63,7 +68,7 @@ def checks_of(pair: OutputPair) -> list[SelfCheck]:
     ['order, dataset']
     """
     sides = (pair.on_dataset, pair.on_neighbour)
-    found = [*_of_both(*sides)]
+    found = [*_of_both(*sides), _labels(*sides, pair.names)]
     columns = range(min(_COLUMNS, sides[0].shape[1]))
     for name, side, other in zip(_SIDES, sides, sides[::-1], strict=True):
         found.append(_one_value(name, side, other))
@@ -209,6 +214,18 @@ def _of_both(on_p: Array, on_q: Array) -> list[SelfCheck]:
             p = min(p, independence.together(on_p[:size, n], on_q[:size, n]))
     said = f"p-value {p:.2g}; below {each:.1g} it fails"
     return [found, _check("noise of both files", _TOGETHER, p, said, each)]
+
+
+def _labels(on_p: Array, on_q: Array, names: Sequence[str]) -> SelfCheck:
+    """Test that no column beside others has few values, each in one of the files alone."""
+    found = list[str]()
+    if len(names) > 1:
+        for n, name in enumerate(names):
+            one, other = np.unique(on_p[:, n]), np.unique(on_q[:, n])
+            if max(len(one), len(other)) <= _FEW and not np.intersect1d(one, other).size:
+                found.append(name)
+    which = f": {', '.join(found[:3])}" if found else ""
+    return _sure("labels", _LABELS, bool(found), f"{len(found)} columns{which}")
 
 
 def _is_again(on_p: Array, on_q: Array) -> bool:

@@ -22,6 +22,8 @@ from dpaudit.report.formatting import count
 
 _MOST_KINDS = 200  # of texts in a column
 _LEAST = 40  # outputs of a dataset
+_EVEN = 0.4  # of the mean gap: how much gaps of counters spread at most
+_YEARS, _UNITS = (1.2e9, 2.3e9), (1.0, 1e3, 1e6, 1e9)  # 2008 to 2042, in seconds
 # Names of columns that are no part of an output, and of one that says which dataset a row is of.
 _ASIDE = frozenset(
     "id index idx row rowid row_id run run_id runid no nr number trial draw iteration iter seed "
@@ -126,11 +128,11 @@ neighbour, or one that says in a column which of them
         first, second, kept = _sides_of(files[0])
     else:
         first, second = files
+    for one in (first, second):
+        _require_enough(one)
     first, second = _without(first, second, ignore)
     first, second, aside = _without_asides(*_matched(first, second))
     on_p, on_q, names, texts = _numbers(first, second)
-    for one, rows in ((first, on_p), (second, on_q)):
-        _require_enough(one.path, rows)
     return OutputPair(
         on_p,
         on_q,
@@ -150,9 +152,10 @@ def _said(rows: int, numbers: int, texts: bool, guesses: Sequence[str]) -> str:
     return ", ".join([f"{count(rows)} outputs of {many}", *guesses])
 
 
-def _require_enough(path: Path, rows: Array) -> None:
-    if len(rows) < _LEAST:
-        raise DataError(f"{path}: holds {len(rows)} outputs, expected at least {_LEAST} a dataset")
+def _require_enough(file: ColumnFile) -> None:
+    if file.rows < _LEAST:
+        said = f"{file.path}: holds {file.rows} outputs, expected at least {_LEAST} a dataset"
+        raise DataError(f"{said}; the counts of an attack are what dpaudit table reads")
 
 
 # Which dataset
@@ -168,15 +171,20 @@ def _sides_of(file: ColumnFile) -> tuple[ColumnFile, ColumnFile, tuple[str, ...]
         return beside
     place = _column_of_sides(file)
     column = file.columns[place]
-    texts = column.values.astype(str)
+    texts = np.array([_as_word(one) for one in column.values.tolist()])
     first, second = _ordered(list(dict.fromkeys(texts))) or tuple(dict.fromkeys(texts))
     others = [one for n, one in enumerate(file.columns) if n != place]
     found = [
         replace(file, columns=tuple(_rows(one, texts == word) for one in others))
         for word in (first, second)
     ]
-    said = f"{column.shown} says which dataset: {shorten(first)} and {shorten(second)}"
+    said = f"{column.shown} says which dataset: {shorten(str(first))} and {shorten(str(second))}"
     return found[0], found[1], (said,)
+
+
+def _as_word(value: Any) -> str:
+    """Return what stands in a column that says which dataset, whole numbers as such."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _rows(column: Column, chosen: Any) -> Column:
@@ -280,8 +288,10 @@ def _without_asides(
     first: ColumnFile, second: ColumnFile
 ) -> tuple[ColumnFile, ColumnFile, tuple[str, ...]]:
     """Return the two without columns that are no part of an output, and why they are none."""
+    alone = len(first.columns) == 1
     reasons = [
-        _why_aside(one, other) for one, other in zip(first.columns, second.columns, strict=True)
+        _why_aside(one, other, alone=alone)
+        for one, other in zip(first.columns, second.columns, strict=True)
     ]
     kept = [n for n, why in enumerate(reasons) if not why]
     said = tuple(
@@ -293,34 +303,48 @@ def _without_asides(
     return found[0], found[1], said
 
 
-def _why_aside(one: Column, other: Column) -> str:
+def _why_aside(one: Column, other: Column, *, alone: bool) -> str:
     """Return why a column is no part of an output, "" if it is one."""
     if _counts_rows(one.values, other.values):
         return "it counts rows, which is no output"
     if _plain(one.name) in _ASIDE:
         return "by its name it is no output"
+    if not one.is_text and all(map(_are_times, (one.values, other.values))):
+        return "its numbers are time stamps, by their size"
     if one.is_text:
         kinds = [set(each.values.tolist()) for each in (one, other)]
         if all(len(each) == 1 for each in kinds) and kinds[0] != kinds[1]:
             return "it is the same text in each row of a file, as a label of the file is"
         if all(len(k) == len(c.values) for k, c in zip(kinds, (one, other), strict=True)):
             return "each of its texts is another one, as names of runs are"
+        if not alone and not kinds[0] & kinds[1]:
+            return "the files have no text of it in common, as labels of the files are"
     return ""
 
 
 def _counts_rows(one: Any, other: Any) -> bool:
-    """Return whether numbers count: equal steps in a file, or no gap in either or in both."""
+    """Return whether numbers count: steps that are equal, or more even than draws ever are."""
     if one.dtype.kind == "U" or len(one) < 3 or len(other) < 3:
         return False
     steps = [np.diff(values) for values in (one, other)]
     if all(s[0] != 0 and bool((s == s[0]).all()) for s in steps):
         return True
-    return any(map(_has_no_gap, (one, other, np.concatenate([one, other]))))
+    return any(map(_is_even, (one, other, np.concatenate([one, other]))))
 
 
-def _has_no_gap(values: Array) -> bool:
+def _is_even(values: Array) -> bool:
+    """Return whether values are all others, with gaps between them that hardly differ.
+
+    Gaps of independent draws of a density spread about as much as they measure, or more.
+    """
     steps = np.diff(np.sort(values))
-    return len(values) >= _LEAST and bool((steps == 1).all())
+    return len(values) >= _LEAST and bool(steps.min() > 0 and steps.std() < _EVEN * steps.mean())
+
+
+def _are_times(values: Any) -> bool:
+    """Return whether numbers are seconds since 1970, or thousandths and so on, of our years."""
+    low, high = float(values.min()), float(values.max())
+    return any(_YEARS[0] * unit <= low and high <= _YEARS[1] * unit for unit in _UNITS)
 
 
 # Numbers

@@ -57,6 +57,14 @@ WITHHELD = {
         np.column_stack([np.arange(400) // 20, RNG.laplace(size=400)]),
         np.column_stack([20 + np.arange(400) // 20, RNG.laplace(size=400)]),
     ),
+    "a label beside outputs": lambda: (
+        np.column_stack([np.zeros(400), RNG.laplace(size=400)]),
+        np.column_stack([np.ones(300), RNG.laplace(size=300)]),
+    ),
+    "shuffled numbers of batches": lambda: (
+        np.column_stack([RNG.integers(7, size=400), RNG.laplace(size=400)]),
+        np.column_stack([7 + RNG.integers(7, size=300), RNG.laplace(size=300)]),
+    ),
     "a block ten times": lambda: blocks(10),
     "a block twice": lambda: tuple(np.tile(one, 2) for one in same()),
     "rows drawn from few": lambda: (
@@ -93,6 +101,8 @@ def test_what_fails_a_check_is_withheld_with_the_reason(name, tmp_path):
 
 
 HONEST = {
+    "large integers": lambda: tuple(np.round(1e6 * side) for side in same()),
+    "uniform": lambda: (RNG.random(400), RNG.random(300)),
     "laplace": same,
     "rounded": lambda: tuple(np.round(one, 1) for one in same()),
     "integers": lambda: (RNG.geometric(0.3, 400), RNG.geometric(0.3, 300)),

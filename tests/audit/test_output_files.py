@@ -164,6 +164,28 @@ COUNTERS = {
         "".join(f"run-{RNG.integers(10**9)},{x}\n" for x in OTHER),
     ),
     "a label of the file": ("".join(f"D,{x}\n" for x in ONE), "".join(f"E,{x}\n" for x in OTHER)),
+    "with gaps, shuffled": (
+        "".join(
+            f"{7 * n + RNG.integers(3)},{x}\n"
+            for n, x in zip(RNG.permutation(60), ONE, strict=True)
+        ),
+        "".join(
+            f"{5000 + 7 * n + RNG.integers(3)},{x}\n"
+            for n, x in zip(RNG.permutation(50), OTHER, strict=True)
+        ),
+    ),
+    "times, shuffled": (
+        "".join(f"{x},{1_700_000_000 + RNG.integers(10**5)}\n" for x in ONE),
+        "".join(f"{x},{1_800_000_000 + RNG.integers(10**5)}\n" for x in OTHER),
+    ),
+    "times in milliseconds": (
+        "".join(f"{x},{1_700_000_000_000 + RNG.integers(10**8)}\n" for x in ONE),
+        "".join(f"{x},{1_800_000_000_000 + RNG.integers(10**8)}\n" for x in OTHER),
+    ),
+    "labels of batches": (
+        "".join(f"A{RNG.integers(5)},{x}\n" for x in ONE),
+        "".join(f"B{RNG.integers(5)},{x}\n" for x in OTHER),
+    ),
     "in one file alone": (numbered(ONE), lines(OTHER)),
 }
 
@@ -247,7 +269,9 @@ def test_texts_become_a_number_a_kind(tmp_path):
 def test_files_of_other_columns_are_refused(tmp_path):
     with pytest.raises(DataError, match=r"b.csv: has 1 column, expected 2 columns \(x, y\)"):
         pair(tmp_path, "x,y\n" + lines(TWO), lines(OTHER))
-    with pytest.raises(DataError, match="holds 39 outputs, expected at least 40"):
+    with pytest.raises(
+        DataError, match="holds 39 outputs, expected at least 40 a dataset; the counts"
+    ):
         pair(tmp_path, lines(ONE), lines(OTHER[:39]))
 
 
