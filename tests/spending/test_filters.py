@@ -263,6 +263,14 @@ def test_the_odometer_holds_at_every_time_and_an_accountant_does_not():
     assert last == pytest.approx(closed, rel=1e-9)
 
 
+def test_the_odometer_is_its_closed_form():
+    terms = fix_terms([(4.0, LARGE)], filter_name="gaussian")
+    price = price_event(GaussianRelease(sensitivity=1.0, noise_scale=5.0, count=9), terms.orders)
+    found = read_odometer(terms, Total(price, lambda: GAUSSIAN))
+    assert found == pytest.approx(last_by_hand(terms, count=9, noise=5.0), rel=1e-9)
+    assert terms.odometer.delta == LARGE
+
+
 def last_by_hand(terms, count, noise):
     order = terms.odometer.order
     return count * order / 2 / noise**2 - math.log(LARGE) / (order - 1)
