@@ -5,7 +5,9 @@ of docs/first-hour.md shows. What it shows has to come, in at most 15 lines and 
 """
 
 import argparse
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -40,10 +42,24 @@ class Place:
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             "DPAUDIT_STORE": "",
         }
-        return subprocess.run(
-            wanted, shell=True, cwd=self.folder, env=environment, text=True,
-            capture_output=True, check=False, timeout=MOST_SECONDS,
+        return _ended(
+            subprocess.Popen(
+                wanted, shell=True, cwd=self.folder, env=environment, text=True,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+            )
         )  # fmt: skip
+
+
+def _ended(running: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
+    """Wait for a command; end it with all that it started where it takes too long."""
+    try:
+        out, err = running.communicate(timeout=MOST_SECONDS)
+    except subprocess.TimeoutExpired:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(running.pid, signal.SIGKILL)
+        running.communicate()
+        raise
+    return subprocess.CompletedProcess(running.args, running.returncode, out, err)
 
 
 def prepared(kind: str, folder: Path) -> Path:
@@ -70,7 +86,11 @@ def tried(persona: str, place: Place) -> tuple[float, list[str]]:
     began, wrong = time.monotonic(), list[str]()
     _run(sys.executable, "-m", "venv", str(place.folder / "own"))
     for step in steps(persona):
-        wrong += done(step, place)
+        try:
+            wrong += done(step, place)
+        except subprocess.TimeoutExpired as late:
+            wrong.append(f"{step.text}: not done in {late.timeout:g} s")
+            break
     return time.monotonic() - began, wrong
 
 
