@@ -3,6 +3,7 @@
 from importlib.metadata import version as installed
 from typing import Any
 
+from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
 
 project = "dpaudit"
@@ -66,4 +67,5 @@ def reachable(app: Sphinx, page: str, template: str, context: dict[str, Any], tr
 
 def setup(app: Sphinx) -> None:
     """Take part in the making of each page, after the theme."""
+    app.add_lexer("csv", TextLexer)  # pygments has none of its own
     app.connect("html-page-context", reachable, priority=900)

@@ -23,7 +23,8 @@ def _parts(cell: Any) -> list[str]:
 def _shown(output: Any) -> str:
     data = output.get("data", {})
     if "text/html" in data:
-        return _fenced("{raw} html", f'<div class="shown">{data["text/html"]}</div>')
+        shown = f'<div class="shown" tabindex="0">{data["text/html"]}</div>'  # it may scroll
+        return _fenced("{raw} html", shown)
     return _fenced("text", output.get("text") or data.get("text/plain", ""))
 
 
