@@ -22,6 +22,7 @@ from dpaudit.cli.calibrate import calibrate
 from dpaudit.cli.canary import canary
 from dpaudit.cli.deployment import deployment
 from dpaudit.cli.explain import explain
+from dpaudit.cli.init import init
 from dpaudit.cli.ledger import ledger
 from dpaudit.cli.new import new
 from dpaudit.cli.prove import prove
@@ -53,6 +54,7 @@ app = typer.Typer(
 _PANELS: dict[str, dict[str, Callable[..., int | None]]] = {
     "Where to begin": {"start": start},
     "Your code": {
+        "init": init,
         "audit": audit,
         "replay": replay,
         "sensitivity": sensitivity,
