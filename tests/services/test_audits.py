@@ -51,18 +51,18 @@ def test_a_service_has_the_verdict_of_its_noise(given, scale, verdict):
     assert any("counts/1.0" in note for note in result.notes)
 
 
-@pytest.mark.parametrize("scale", [RIGHT, BROKEN])
 @pytest.mark.parametrize(
-    ("cached", "check"),
+    ("cached", "check", "scale"),
     [
-        ({}, "answers do not come back"),
-        ({"share": 0.5}, "answers do not come back"),
-        ({"share": 0.03}, "answers do not come back"),
-        ({"share": 0.03, "says": True}, "answers do not come back"),
-        ({"seconds": 0.2}, None),
-        ({"most": 1}, None),
+        ({}, "answers do not come back", BROKEN),
+        ({"share": 0.5}, "answers do not come back", RIGHT),
+        ({"share": 0.5}, "answers do not come back", BROKEN),
+        ({"share": 0.05}, "answers do not come back", RIGHT),
+        ({"share": 0.01, "says": True}, "no answer says that it is a cache's", RIGHT),
+        ({"seconds": 0.2}, None, RIGHT),
+        ({"most": 1}, None, BROKEN),
     ],
-    ids=["always", "half", "rarely", "says", "for a while", "the last one"],
+    ids=["always", "half", "half, broken", "rarely", "says", "for a while", "the last one"],
 )
 def test_a_cache_is_withheld_with_its_cure(cached, check, scale):
     result, _ = audited(Cached(Laplace(scale), **cached))

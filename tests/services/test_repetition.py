@@ -21,9 +21,9 @@ def noisy(n, scale, seed=0):
 
 @pytest.mark.parametrize("digits", [None, 2, 0])
 @pytest.mark.parametrize("scale", [0.2, 0.4, 0.7, 1, 3, 30, 2000])
-@pytest.mark.parametrize("n", [100, 500, 2000])
+@pytest.mark.parametrize("n", [100, 2000])
 def test_answers_that_are_drawn_anew_do_not_come_back(n, scale, digits):
-    found = [noisy(n, scale, seed) for seed in range(12)]
+    found = [noisy(n, scale, seed) for seed in range(8)]
     rounded = found if digits is None else [np.round(one, digits) for one in found]
     assert sum(repetition(one).pattern is not None for one in rounded) <= 1
 
@@ -31,7 +31,7 @@ def test_answers_that_are_drawn_anew_do_not_come_back(n, scale, digits):
 @pytest.mark.parametrize("share", [0.02, 0.1, 0.5, 0.9, 0.98])
 @pytest.mark.parametrize("digits", [None, 2])
 def test_a_cache_is_seen_whatever_share_it_answers(share, digits):
-    for seed in range(6):
+    for seed in range(3):
         both = noisy(2000, 1.0, seed)
         both = both if digits is None else np.round(both, digits)
         kept = np.where(RNG(seed + 99).random((2, 2000)) < share, both[:, :1], both)
@@ -55,7 +55,7 @@ def test_each_part_of_an_answer_is_looked_at():
 
 
 def test_one_law_is_one_law_and_another_is_another():
-    same = [of_one_law(*noisy(256, 1.0, seed).round() - [[42], [41]]) for seed in range(40)]
+    same = [of_one_law(*noisy(256, 1.0, seed).round() - [[42], [41]]) for seed in range(20)]
     assert min(same) > 1e-4
     kept = np.where(RNG(5).random(256) < 0.4, 45.0, noisy(256, 1.0)[0].round())
     assert of_one_law(noisy(256, 1.0, 3)[0].round(), kept) < 1e-6
