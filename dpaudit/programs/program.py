@@ -18,6 +18,7 @@ from numpy.random import Generator
 from dpaudit.errors import InvalidArgument, MechanismError, Shown, shorten
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.processes import Limits
+from dpaudit.laws.isolated import named
 from dpaudit.laws.outside import Outside
 from dpaudit.programs.command import DATA, SEED, Command, digest_of
 from dpaudit.programs.lines import Conversation, Hello, greeting
@@ -127,7 +128,7 @@ class Program(Outside):
     def _asked(self, limits: Limits | None, question: Any) -> Any:
         if limits is None:
             return question()
-        with Crew(limits) as crew:
+        with named(self.name), Crew(limits) as crew:
             given = self.command, self.protocol, self.folder
             return crew.call(_asked_there, *given, question.__name__)
 
