@@ -169,23 +169,18 @@ class Sticky:
 
 
 class Limited:
-    """A limit on requests a second, beyond which 429 and Retry-After are answered."""
+    """A limit: one request of so many is answered that it comes too soon, however slow all are."""
 
-    def __init__(self, rule: Rule, rate: float, *, status: int = 429, says: bool = True) -> None:
-        self.rule, self.rate, self.status, self.says = rule, rate, status, says
-        self.refused, self._tokens, self._at = 0, 1.0, time.monotonic()
-        self._lock = threading.Lock()
+    def __init__(self, rule: Rule, every: int = 5, *, status: int = 429) -> None:
+        self.rule, self.every, self.status = rule, every, status
+        self.refused, self._asked, self._lock = 0, 0, threading.Lock()
 
     def __call__(self, asked: Asked) -> Reply:
         with self._lock:
-            now = time.monotonic()
-            self._tokens = min(20.0, self._tokens + (now - self._at) * self.rate)
-            self._at = now
-            if self._tokens < 1:
+            self._asked += 1
+            if self._asked % self.every == 0:
                 self.refused += 1
-                wait = {"Retry-After": "0"} if self.says else {}
-                return reply({"error": "slow down"}, self.status, **wait)
-            self._tokens -= 1
+                return reply({"error": "slow down"}, self.status, **{"Retry-After": "0"})
         return self.rule(asked)
 
 

@@ -111,7 +111,7 @@ def test_sticky_noise_is_withheld_and_right_where_its_query_varies(scale, verdic
 @pytest.mark.parametrize(("scale", "verdict"), [(RIGHT, "not refuted"), (BROKEN, "refuted")])
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_limited_service_is_waited_for(status, scale, verdict):
-    rule = Limited(Laplace(scale), 400, status=status)
+    rule = Limited(Laplace(scale), status=status)
     result, _ = audited(rule)
     assert result.verdict == verdict
     assert rule.refused > 0

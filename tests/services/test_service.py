@@ -276,7 +276,7 @@ def test_a_connection_that_was_closed_meanwhile_is_opened_again():
 
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_limit_is_respected_and_nothing_of_it_is_an_output(status):
-    rule = Limited(Laplace(), 2000, status=status)
+    rule = Limited(Laplace(), status=status)
     with serving(rule) as server:
         service = Service(f"{server.url}/with")
         outputs = [said(service, "with") for _ in range(60)]
