@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import dpaudit.faults.codes as faults
 from dpaudit.laws.features import OneValue
 from dpaudit.laws.layout import NAN, Column
+from dpaudit.laws.leaves import ABSENT
 
 # What is observed beside the output, by the path of its parts; and the last part of a path of
 # what an output is made of.
@@ -21,7 +22,11 @@ _ENDS = {
 
 
 def fault_of_event(
-    columns: Sequence[Column], score: object, hits: tuple[int, int], runs: int
+    columns: Sequence[Column],
+    score: object,
+    hits: tuple[int, int],
+    runs: int,
+    codes: Collection[float] = (),
 ) -> str | None:
     """Return the code of the kind of fault that an event shows; None if it does not decide it.
 
@@ -36,6 +41,9 @@ def fault_of_event(
         How it looks at them.
     hits, runs
         How often it was seen, of so many runs on either dataset.
+    codes
+        The discrete values of the part that were seen, if it has any: where it is there or absent,
+        and nothing else, the event is that it is there.
 
     Examples
     --------
@@ -51,6 +59,8 @@ def fault_of_event(
         return beside
     if sorted(hits) != [0, runs]:
         return None
+    if ABSENT.code in codes and set(codes) <= {0.0, ABSENT.code}:
+        return faults.STRUCTURE_FROM_DATA
     if isinstance(score, OneValue) and score.value == NAN:
         return faults.MISSING_VALUE
     return _ENDS.get("len" if column.length else column.path.rpartition(".")[2])

@@ -98,7 +98,9 @@ def of(
     best = found[-1] if found[-1].refutes else max(found, key=lambda one: one.lower)
     words = Words(layout, features, drawer, fresh, _USUALLY * runs)
     event, best = _said(best, words, case, runs, alpha)
-    return _witness(best, event, layout, case, (runs, trials), alpha)
+    fault = _fault(best, layout, features, runs) if best.refutes else None
+    witness = _witness(best, event, layout, case, (runs, trials), alpha)
+    return witness.model_copy(update={"fault": fault})
 
 
 def _counted_events(
@@ -242,13 +244,14 @@ def _witness(
         ceiling=most if always else None,
         success=success,
         sentence=" ".join(sentences),
-        fault=_fault(best, layout, runs) if best.refutes else None,
     )
 
 
-def _fault(best: _Counted, layout: Layout, runs: int) -> str | None:
+def _fault(best: _Counted, layout: Layout, features: Features, runs: int) -> str | None:
     columns = [layout.columns[n] for n in best.tried.columns]
-    return fault_of_event(columns, best.tried.score, best.hits, runs)
+    ratios = features.ratios.get(best.tried.columns[0])
+    codes = () if ratios is None else ratios.codes.tolist()
+    return fault_of_event(columns, best.tried.score, best.hits, runs, codes)
 
 
 def _ceiling(case: PrivacyCase, trials: int, alpha: float) -> float | None:

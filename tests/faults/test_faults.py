@@ -18,6 +18,7 @@ from dpaudit.faults.pages import index_of, page_of
 from dpaudit.freezing.lines import noise_lines
 from dpaudit.laws.features import OneValue
 from dpaudit.laws.layout import NAN, Column
+from dpaudit.laws.leaves import ABSENT
 from dpaudit.replaying.findings import Finding
 from dpaudit.report.entries import Entries, Entry
 from dpaudit.report.sarif import sarif
@@ -137,6 +138,20 @@ def test_an_event_of_one_part_has_the_code_of_that_part(path, hits, code):
     column = Column(path, discrete=True)
     assert fault_of_event([column], None, hits, 300) == code
     assert fault_of_event([column, column], None, hits, 300) is None
+
+
+@pytest.mark.parametrize(
+    ("seen", "hits", "code"),
+    [
+        ((0.0, ABSENT.code), (300, 0), codes.STRUCTURE_FROM_DATA),
+        ((0.0, ABSENT.code), (300, 1), None),  # as a noisy threshold leaves it out
+        ((0.0, ABSENT.code, 7.0), (300, 0), None),  # it may be a value that leaks
+        ((0.0,), (300, 0), None),
+    ],
+)
+def test_a_key_that_is_there_for_one_dataset_alone_is_of_the_structure(seen, hits, code):
+    column = Column("output['70s']", discrete=True, everywhere=False)
+    assert fault_of_event([column], None, hits, 300, seen) == code
 
 
 def test_only_what_is_always_missing_on_one_side_is_a_missing_value():
