@@ -19,7 +19,6 @@ from dpaudit.cli.output import Output, counted, say, status, withheld
 from dpaudit.cli.progress import progress_bar
 from dpaudit.cli.storing import held, taken_from
 from dpaudit.records import are_shown
-from dpaudit.report.acceptance import unmatched_line
 from dpaudit.text import one_line
 
 if TYPE_CHECKING:
@@ -221,6 +220,8 @@ class Batch:
         return [one for one in commands if one is not None]
 
     def _show(self) -> None:
+        from dpaudit.report.acceptance import unmatched_line
+
         report, shown = self._report(), self.output.formats.shown
         if shown is not None:
             if shown == JSON:

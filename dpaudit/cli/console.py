@@ -14,7 +14,6 @@ from rich.table import Table
 from rich.text import Text
 
 import dpaudit.cli.streams as streams
-from dpaudit.report.acceptance import describe
 from dpaudit.report.formatting import (
     NONE,
     fault_words,
@@ -166,6 +165,8 @@ def verdict_lines(results: Sequence[Result]) -> Iterator[Text | Table]:
     for result in results:
         yield Text(f"{label(result)}: {one_line(result.reason)}")
         if result.acceptance is not None:
+            from dpaudit.report.acceptance import describe
+
             yield Text(f"  {one_line(describe(result.acceptance))}")
         if result.measured.upper is None and result.kind == "privacy":
             note = one_line(str(result.measured.upper_note))

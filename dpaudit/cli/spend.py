@@ -181,19 +181,16 @@ def add(
     """
     from dpaudit.errors import BudgetExceeded
 
+    budget = _opened(file, wait)
+    said: dict[str, Any] = {"samples": samples, "groups": group or (), "at_delta": at_delta}
+    said |= _parameters(words, set_)
     try:
-        found = _opened(file, wait).charge(
-            release,
-            samples=samples,
-            groups=group or (),
-            at_delta=at_delta,
-            by=by,
-            about=about,
-            released=released,
-            **_parameters(words, set_),
-        )
+        found = budget.charge(release, by=by, about=about, released=released, **said)
     except BudgetExceeded as error:
-        ending.complain(error)
+        if as_json:
+            _show_charge(budget.check(release, **said), "Would be charged", as_json=True)
+        else:
+            streams.write(str(error))
         return ending.REFUTED
     _show_charge(found, "Charged", as_json=as_json)
     return ending.FINE
@@ -273,7 +270,7 @@ def verify(
     except DataError as error:
         if not Path(file).is_file():
             raise
-        ending.complain(error)
+        streams.write(str(error))
         return ending.REFUTED
     torn = "; the last line is torn" if chain.torn.pieces else ""
     streams.write(f"Whole: {len(chain.entries)} releases{torn}. Last line: {chain.head}")

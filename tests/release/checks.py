@@ -23,7 +23,9 @@ DATA = (
     "py.typed",
     "algorithms/*/statements/checks/*.json",  # what a search found, and a check computes again
     "extension/draft/*.txt",
+    "faults/*.toml",
     "ledger/*.json",
+    "programs/helpers/*",  # what dpaudit new program writes
     "report/templates/*",
     "report/*.json",
 )
