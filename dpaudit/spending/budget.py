@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
@@ -18,7 +19,7 @@ from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.accounts.account import Target
 from dpaudit.errors import BudgetExceeded, DataError, InvalidArgument, Shown, UnsupportedEvent
 from dpaudit.neighbours import RELATIONS
-from dpaudit.spending.chain import Chain, Entry, Header, Stated, Torn, write_line
+from dpaudit.spending.chain import Chain, Entry, Header, Stated, Torn, name_of_group, write_line
 from dpaudit.spending.charges import (
     check_relation,
     event_of,
@@ -40,12 +41,21 @@ _ONE_GROUP = ("add-remove-record", "zero-out-record")  # neighbours differ in on
 WAIT = 60.0  # seconds for others who write
 
 
+@dataclass(frozen=True)
+class _Block:
+    """The file that a thread holds for the whole of a block, and what ends that."""
+
+    stack: contextlib.ExitStack
+    file: HeldFile
+
+
 class Budget:
     """A file that keeps what releases of one dataset spend, and lets none pass that does not fit.
 
     Every method reads the file, under a lock, and first checks its lines. `charge` comes before the
     release: whoever is interrupted in between has spent, and has released nothing. As a context
-    manager it holds the lock for the whole block, so that nobody comes between.
+    manager it holds the lock for the whole block, so that nobody comes between: no other process,
+    and no other thread that has the same object.
 
     Parameters
     ----------
@@ -77,8 +87,7 @@ class Budget:
     def __init__(self, path: str | os.PathLike[str], *, wait: float = WAIT) -> None:
         self.path = Path(path)
         self._wait = check.non_negative("wait", wait)
-        self._stack: contextlib.ExitStack | None = None
-        self._file: HeldFile | None = None
+        self._blocks: dict[tuple[int, int], _Block] = {}  # each thread's own
         self._known: tuple[str, int, str] | None = None  # id, and number and digest of a line
 
     @classmethod
@@ -164,15 +173,11 @@ class Budget:
         return cls(path, wait=wait)
 
     def __enter__(self) -> Budget:
-        if self._stack is not None:
+        if _this_thread() in self._blocks:
             raise DataError(f"{one_line(str(self.path))}: is held by this block already")
-        self._stack = contextlib.ExitStack()
-        held = hold_file(self.path, to_write=True, wait=self._wait)
-        try:
-            self._file = self._stack.enter_context(held)
-        except BaseException:
-            self._stack = None
-            raise
+        stack = contextlib.ExitStack()
+        file = stack.enter_context(hold_file(self.path, to_write=True, wait=self._wait))
+        self._blocks[_this_thread()] = _Block(stack, file)
         return self
 
     def __exit__(
@@ -181,14 +186,16 @@ class Budget:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        stack, self._stack, self._file = self._stack, None, None
-        if stack is not None:
-            stack.close()
+        block = self._blocks.pop(_this_thread(), None)
+        if block is not None:
+            block.stack.close()
 
     @contextlib.contextmanager
     def _held(self, *, to_write: bool) -> Iterator[tuple[HeldFile, Chain]]:
-        if self._file is not None:
-            yield self._file, self._checked(self._file.read())
+        block = self._blocks.get(_this_thread())
+        if block is not None:
+            block.file.check_in_place()
+            yield block.file, self._checked(block.file.read())
             return
         with hold_file(self.path, to_write=to_write, wait=self._wait) as file:
             yield file, self._checked(file.read())
@@ -374,6 +381,7 @@ class Budget:
         line = write_line(entry, chain.head)
         start = b"\n" if chain.lacks_end else before
         file.append(start + line + b"\n", chain.size)
+        file.check_in_place()
         digest = line[-66:-2].decode()
         self._known = chain.header.id, entry.number, digest
         return replace(found, digest=digest, entry=entry)
@@ -402,6 +410,11 @@ class Budget:
         return self._checked(file.read())
 
 
+def _this_thread() -> tuple[int, int]:
+    """Return the process and its thread: a child of a fork has none of its parent's blocks."""
+    return os.getpid(), threading.get_ident()
+
+
 def _without_torn(chain: Chain) -> Chain:
     return Chain(chain.header, chain.entries, chain.digests, Torn(), chain.lacks_end, chain.size)
 
@@ -428,7 +441,14 @@ def _checked_groups(chain: Chain, groups: Sequence[str]) -> set[str]:
     if groups and chain.header.partition is None:
         expected = "none: the budget says of no partition into groups (partition, --groups)"
         raise InvalidArgument("groups", list(groups), expected)
-    return {_stated("groups", one) for one in groups}
+    named = {name_of_group(_stated("groups", one)) for one in groups}
+    known = {one.casefold(): one for entry in chain.charged for one in entry.groups}
+    for one in sorted(named):
+        like = known.get(one.casefold(), one)
+        if like != one:
+            expected = f"{like!r}, as it was charged before: one group has one name"
+            raise InvalidArgument("groups", one, expected)
+    return named
 
 
 def _check_partition(partition: str | None, relation: str) -> None:

@@ -14,15 +14,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import unicodedata
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 
 from dpaudit.errors import DataError, shorten
 from dpaudit.formats import SCHEMAS, schema_of
 from dpaudit.report.counts import Document
 from dpaudit.spending.filters import Terms
+from dpaudit.text import one_line
 
 KIND = "spend"
 _MARK = ',"digest":"'
@@ -69,6 +71,22 @@ class Entry(Document):
     about: str | None = None
     released: bool = Field(default=False, description="Whether it was out already.")
     torn: str | None = Field(default=None, description="Digest of torn lines before it.")
+
+    @field_validator("groups")
+    @classmethod
+    def _named(cls, groups: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(sorted({name_of_group(one) for one in groups}))
+
+
+def name_of_group(text: str) -> str:
+    r"""Return the name of a group, the same however its spaces and accents are written.
+
+    Examples
+    --------
+    >>> name_of_group(" the north\t"), name_of_group("Zu\u0308rich") == "Z\u00fcrich"
+    ('the north', True)
+    """
+    return unicodedata.normalize("NFC", one_line(text))
 
 
 @dataclass(frozen=True)
@@ -169,6 +187,13 @@ def read_chain(content: bytes, name: str) -> Chain:
     """
     *whole, rest = content.split(b"\n")
     lines = [*whole, rest] if rest else whole
+    if lines and _is_whole(lines[0].removesuffix(b"\r")):
+        _check_ends(lines[0], name)
+    if len(lines) > 1 and not _is_whole(lines[0]):
+        raise DataError(
+            f"{name}: has no whole first line, and others follow: it is no budget, or one that was "
+            "changed after it was written; bring back the file as it was"
+        )
     if not lines or not _is_whole(lines[0]):
         raise DataError(
             f"{name}: has no whole first line, so that it is no budget, or one whose making was "
@@ -177,6 +202,16 @@ def read_chain(content: bytes, name: str) -> Chain:
         )
     header = _read_header(lines[0], name)
     return _read_entries(header, lines, name, ends=not rest, size=len(content))
+
+
+def _check_ends(line: bytes, name: str) -> None:
+    """Refuse a file to which a system or an editor gave ends of its own."""
+    if line.endswith(b"\r"):
+        raise DataError(
+            f"{name}: its lines end as Windows ends them (CRLF), and were written to end in LF; "
+            "bring back the file as it was (in Git: a line `*.jsonl -text` in .gitattributes, and "
+            "check it out again)"
+        )
 
 
 def _is_whole(line: bytes) -> bool:

@@ -73,6 +73,20 @@ class HeldFile:
                 "release nothing; it counts if it is there: dpaudit spend show"
             ) from error
 
+    def check_in_place(self) -> None:
+        """Refuse to go on where another file has the name now: what is written here is in none.
+
+        Raises
+        ------
+        DataError
+            The file that is held was removed or replaced.
+        """
+        if not _is_there(self.path, self.descriptor):
+            raise DataError(
+                f"{self._name}: was removed or replaced while it was held, so that no file has "
+                "what was charged meanwhile; release nothing, and charge it again"
+            )
+
     def _take_back(self, size: int, error: OSError) -> None:
         """Cut off what was written of a line, and say that it is not there."""
         try:
@@ -156,7 +170,7 @@ def hold_file(path: Path, *, to_write: bool, wait: float) -> Iterator[HeldFile]:
     DataError
         It is not there, is no plain file, may not be opened, or somebody holds it for longer.
     """
-    deadline = time.monotonic() + wait
+    deadline, owner = time.monotonic() + wait, os.getpid()
     descriptor = _open(path, to_write)
     try:
         _lock(path, descriptor, fcntl.LOCK_EX if to_write else fcntl.LOCK_SH, deadline)
@@ -166,7 +180,10 @@ def hold_file(path: Path, *, to_write: bool, wait: float) -> Iterator[HeldFile]:
             _lock(path, descriptor, fcntl.LOCK_EX if to_write else fcntl.LOCK_SH, deadline)
         yield HeldFile(path, descriptor)
     finally:
-        os.close(descriptor)  # which ends the lock
+        if os.getpid() == owner:  # a child of a fork has the same lock, and must not end it
+            with contextlib.suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
+        os.close(descriptor)
 
 
 def _open(path: Path, to_write: bool) -> int:

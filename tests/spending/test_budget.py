@@ -224,6 +224,24 @@ def test_a_pure_budget_says_why_it_has_no_number_for_gaussian_noise(path):
         budget.charge("gaussian", sigma=100)
 
 
+@pytest.mark.parametrize("spelling", [" north", "north\n", "No\u0308rd", "north  west"])
+def test_a_group_has_no_second_budget_under_another_spelling(path, spelling):
+    budget = Budget.create(path, epsilon=1.0, partition="regions")
+    names = ("north", "N\u00f6rd", "north west")
+    for name in ("north", "No\u0308rd", "north west"):
+        budget.charge("laplace", noise_scale=2, groups=[name])
+    found = budget.check("laplace", noise_scale=2, groups=[spelling])
+    assert found.spent == 1.0
+    assert set(found.entry.groups) < set(names)
+
+
+def test_a_group_in_other_capitals_is_refused(path):
+    budget = Budget.create(path, epsilon=1.0, partition="regions")
+    budget.charge("laplace", noise_scale=2, groups=["north"])
+    with pytest.raises(InvalidArgument, match="expected 'north', as it was charged before"):
+        budget.charge("laplace", noise_scale=2, groups=["North"])
+
+
 KINDS = (
     ("gaussian", {"noise_scale": (4.0, 60.0)}),
     ("laplace", {"noise_scale": (8.0, 200.0)}),

@@ -150,3 +150,16 @@ def test_another_file_is_no_budget(text, words):
 
 def test_an_empty_line_is_an_editors(content):
     assert len(read_chain(content + b"\n", "budget.jsonl").entries) == 3
+
+
+def test_other_ends_of_lines_are_named_and_nobody_is_told_to_remove_the_file(content):
+    """What a checkout on Windows makes of the file: it still has all that was charged."""
+    with pytest.raises(DataError, match=r"CRLF.*bring back the file") as found:
+        read_chain(content.replace(b"\n", b"\r\n"), "budget.jsonl")
+    assert "remove it" not in str(found.value)
+
+
+def test_a_budget_whose_first_line_is_damaged_is_not_to_be_removed(content):
+    with pytest.raises(DataError, match=r"no whole first line.*bring back the file") as found:
+        read_chain(content[:40] + content[60:200] + content[content.index(b"\n") :], "budget.jsonl")
+    assert "remove it" not in str(found.value)

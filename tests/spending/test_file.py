@@ -124,3 +124,62 @@ def test_network_file_systems_are_named(budget, monkeypatch):
     monkeypatch.setattr(spending_file.Path, "read_text", read)
     assert spending_file.network_of(budget.path) == "nfs4"
     assert "network" in budget.overview().remarks
+
+
+def test_a_thread_with_the_same_object_waits_for_a_block(budget):
+    """Without that both write after the same line, and nobody can read the file any more."""
+    others = [
+        threading.Thread(target=budget.charge, args=("laplace",), kwargs={"noise_scale": 20})
+        for _ in range(4)
+    ]
+    with budget:
+        for one in others:
+            one.start()
+        for _ in range(4):
+            budget.charge("laplace", noise_scale=20)
+        assert len(budget.read().entries) == 4
+    for one in others:
+        one.join()
+    assert [one.number for one in budget.verify().entries] == list(range(1, 9))
+
+
+def test_a_child_of_a_block_waits_for_it(budget):
+    """A fork has its parent's open files, and with these its lock."""
+    start, go = os.pipe()
+    with budget:
+        process = os.fork()
+        if process == 0:
+            status = 1
+            try:
+                os.write(go, b"-")
+                status = 0 if budget.charge("laplace", noise_scale=20).entry.number == 2 else 2
+            finally:
+                os._exit(status)
+        os.read(start, 1)
+        assert budget.charge("laplace", noise_scale=20).entry.number == 1
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0
+    assert len(budget.verify().entries) == 2
+
+
+def test_a_file_that_is_replaced_in_a_block_takes_no_charge(budget):
+    copy = budget.path.with_name("copy")
+    copy.write_bytes(budget.path.read_bytes())
+    with budget:
+        copy.rename(budget.path)
+        with pytest.raises(DataError, match=r"replaced while it was held.*release nothing"):
+            budget.charge("laplace", noise_scale=20)
+    assert budget.charge("laplace", noise_scale=20).entry.number == 1
+
+
+def test_a_file_that_is_replaced_while_a_line_is_written_is_no_success(budget, monkeypatch):
+    write = os.write
+
+    def replace_and_write(descriptor, content):
+        copy = budget.path.with_name("copy")
+        copy.write_bytes(budget.path.read_bytes())
+        copy.rename(budget.path)
+        return write(descriptor, content)
+
+    monkeypatch.setattr(spending_file.os, "write", replace_and_write)
+    with pytest.raises(DataError, match="replaced while it was held"):
+        budget.charge("laplace", noise_scale=20)
