@@ -335,13 +335,17 @@ class Account:
 
         return as_html(self)
 
-    def figure(self, path: str | os.PathLike[str] | None = None) -> NDArray[np.object_]:
+    def figure(
+        self, path: str | os.PathLike[str] | None = None, *, width: float | None = None
+    ) -> NDArray[np.object_]:
         """Return matplotlib axes with every accountant's answer; write a file where asked.
 
         Parameters
         ----------
         path
             A file to write, which ends in ``.pdf``, ``.svg`` or ``.png``.
+        width
+            Of the figure in inches, say 3.3 for one column of two.
 
         Returns
         -------
@@ -351,13 +355,13 @@ class Account:
         Raises
         ------
         InvalidArgument
-            The file ends otherwise.
+            The file ends otherwise, or the width is below 2 inches.
         DataError
             The file cannot be written.
         """
         from dpaudit.accounts.shown import draw_account
 
-        return draw_account(self, path)
+        return draw_account(self, path, width=width)
 
     def to_latex(self) -> str:
         r"""Return the release, the smallest proved epsilon at delta, and who proves it: a row."""

@@ -70,7 +70,9 @@ def _meaning(found: Account) -> list[str]:
     ]
 
 
-def draw_account(found: Account, path: str | os.PathLike[str] | None = None) -> NDArray[np.object_]:
+def draw_account(
+    found: Account, path: str | os.PathLike[str] | None = None, *, width: float | None = None
+) -> NDArray[np.object_]:
     """Return the axes of a picture of every answer; write it where asked."""
     answered = [one for one in found.answers if one.refusal is None]
     shown = Picture(
@@ -79,7 +81,7 @@ def draw_account(found: Account, path: str | os.PathLike[str] | None = None) -> 
         size=(6.0, 1.2 + 0.3 * max(len(answered), 1)),
         label=f"Epsilon of {found.title} at delta = {found.delta:g}, by accountant.",
     )
-    return draw_pictures([shown], path)
+    return draw_pictures([shown], path, width=width)
 
 
 def _draw_answers(axes: Axes, answers: Sequence[Answer], delta: float) -> None:

@@ -161,18 +161,20 @@ class Views:
         """Return a table of mu, or of epsilon at a delta: a row for whose data, a column a view."""
         return self.report.grid(delta)
 
-    def figure(self, path: str | os.PathLike[str] | None = None) -> NDArray[np.object_]:
+    def figure(
+        self, path: str | os.PathLike[str] | None = None, *, width: float | None = None
+    ) -> NDArray[np.object_]:
         """Return matplotlib axes: the table of mu, and delta at each epsilon by observer.
 
         They are written to ``path`` where one is given, which ends in ``.pdf``, ``.svg`` or
-        ``.png``. The figure is ``axes[0].figure``; nothing else holds it.
+        ``.png``; ``width`` is in inches. The figure is ``axes[0].figure``; nothing else holds it.
 
         Raises
         ------
         InvalidArgument, DataError
-            The file ends otherwise, or cannot be written.
+            The file ends otherwise or cannot be written, or the width is below 2 inches.
         """
-        return self.report.figure(path)
+        return self.report.figure(path, width=width)
 
     def to_latex(self, delta: float = 1e-5) -> str:
         r"""Return a row in LaTeX for each view: about, observer, mu and epsilon at a delta."""

@@ -294,13 +294,17 @@ class ViewsReport:
             log_y=True,
         )
 
-    def figure(self, path: str | os.PathLike[str] | None = None) -> NDArray[np.object_]:
+    def figure(
+        self, path: str | os.PathLike[str] | None = None, *, width: float | None = None
+    ) -> NDArray[np.object_]:
         """Return matplotlib axes with the table of mu and the curves; write a file where asked.
 
         Parameters
         ----------
         path
             A file to write, which ends in ``.pdf``, ``.svg`` or ``.png``.
+        width
+            Of the figure in inches, say 3.3 for one column of two.
 
         Returns
         -------
@@ -311,25 +315,25 @@ class ViewsReport:
         Raises
         ------
         InvalidArgument
-            The file ends otherwise.
+            The file ends otherwise, or the width is below 2 inches.
         DataError
             The file cannot be written.
         """
         grid, panel = self.grid(), self.curves()
-        width = max(_WIDTH, 2 + 0.5 * len(grid.columns))
+        natural = max(_WIDTH, 2 + 0.5 * len(grid.columns))
         pictures = [
             Picture(
                 name="grid",
                 draw=partial(_draw_grid, grid=grid),
-                size=(width, 2.0 + _CELL * len(grid.rows)),
+                size=(natural, 2.0 + _CELL * len(grid.rows)),
                 label=f"mu of {len(grid.columns)} observers about {len(grid.rows)} parts.",
             )
         ]
         if panel.curves:
             label = f"delta against epsilon, {len(panel.curves)} curves."
             draw = partial(draw_panel, panel=panel)
-            pictures.append(Picture(name="delta", draw=draw, size=(width, _HEIGHT), label=label))
-        return draw_pictures(pictures, path)
+            pictures.append(Picture(name="delta", draw=draw, size=(natural, _HEIGHT), label=label))
+        return draw_pictures(pictures, path, width=width)
 
 
 def shown(bracket: Bracket, digits: int = _DIGITS) -> str:

@@ -35,6 +35,7 @@ from dpaudit.cli.options import (
     number_option,
     pairs,
 )
+from dpaudit.cli.pictures import Drawing, Picture, PictureWidth, drawing_of
 from dpaudit.cli.progress import progress_bar
 from dpaudit.report.formatting import number
 
@@ -79,6 +80,8 @@ def account(
     out: Annotated[
         str | None, folder_option("Write the numbers and draw them into this directory.")
     ] = None,
+    picture: Picture = None,
+    picture_width: PictureWidth = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -95,7 +98,8 @@ def account(
         runs=runs,
         selection=selection,
     )
-    run(release, changes, delta, out, group=group, as_json=as_json, quiet=quiet)
+    drawing = drawing_of(picture, picture_width)
+    run(release, changes, delta, out, group=group, drawing=drawing, as_json=as_json, quiet=quiet)
 
 
 def run(
@@ -105,6 +109,7 @@ def run(
     out: str | None,
     *,
     group: int | None = None,
+    drawing: Drawing | None = None,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -117,14 +122,17 @@ def run(
     if group is not None:
         check.integer("group", group, least=1)
     result = account_for(target, delta, group)
-    picture = None if out is None else _write(target, result, Path(out), quiet=quiet)
+    written = [] if out is None else [_write(target, result, Path(out), quiet=quiet)]
+    if drawing is not None:
+        drawing.draw(result)
+        written.append(drawing.file)
     if as_json:
         streams.write(json.dumps(result.document(), indent=2))
         return
     for shown in _page(result):
         console().print(shown)
-    if picture is not None:
-        console().print(Text(str(picture)), soft_wrap=True)
+    for file in written:
+        console().print(Text(str(file)), soft_wrap=True)
 
 
 def _page(result: Account) -> Iterator[Text | Table]:

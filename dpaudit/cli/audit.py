@@ -19,6 +19,7 @@ from dpaudit.cli.ending import ShowRecords, Traceback
 from dpaudit.cli.formats import Format, Formats, formats_of
 from dpaudit.cli.options import MACHINE, Json, Quiet, folder_option, integer_option, reference_of
 from dpaudit.cli.output import Output, processes
+from dpaudit.cli.pictures import Picture, PictureWidth, drawing_of
 from dpaudit.cli.setting_options import takes, values_of
 from dpaudit.cli.storing import NoStore, Store, keeping, kept_at
 from dpaudit.errors import InvalidArgument, Shown, UnknownName
@@ -92,6 +93,8 @@ def audit(
     store: Store = None,
     no_store: NoStore = False,
     formats: Format = None,
+    picture: Picture = None,
+    picture_width: PictureWidth = None,
     as_json: Json = False,
     quiet: Quiet = False,
     traceback: Traceback = False,
@@ -110,7 +113,14 @@ def audit(
     values = values_of(_ROWS, given)
     accepted = {n: values.pop(n) for n in names_of(AcceptanceSettings) if n in values}
     overrides = {name: values[name] for name in names_of(AuditSettings) if name in values}
-    output = Output(directory=out, formats=formats_of(formats, as_json), quiet=quiet)
+    if every and picture is not None:
+        raise InvalidArgument("--picture", picture, "nothing with --all, whose reports hold theirs")
+    output = Output(
+        directory=out,
+        formats=formats_of(formats, as_json),
+        drawing=drawing_of(picture, picture_width),
+        quiet=quiet,
+    )
     if watch is not None:
         from dpaudit.cli import watch as stream
 

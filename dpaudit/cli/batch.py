@@ -177,6 +177,9 @@ class Batch:
         if self.output.formats.files and not self.shares:
             with attempted(self.failures):
                 write_formats(self.output.formats, self._entries(), self._document())
+        if self.output.drawing is not None and not self.shares:
+            with attempted(self.failures):
+                self.output.drawing.draw_results(self.results)
         if not self.ended and (self.shares or self.output.formats.shown in (None, JSON)):
             return
         with attempted(self.failures):

@@ -21,6 +21,7 @@ from dpaudit.cli.options import (
     number_option,
 )
 from dpaudit.cli.output import Output, say, status, withheld
+from dpaudit.cli.pictures import Picture, PictureWidth, drawing_of
 from dpaudit.cli.progress import progress_bar
 from dpaudit.errors import DpauditError, InvalidArgument
 from dpaudit.report.formatting import modelled
@@ -65,6 +66,8 @@ def canary(
     seed: Annotated[int, integer_option("--seed", "Of the order of ties (default: 0).")] = 0,
     out: Annotated[str | None, folder_option("Write the report into this directory.")] = None,
     formats: Format = None,
+    picture: Picture = None,
+    picture_width: PictureWidth = None,
     as_json: Json = False,
     quiet: Quiet = False,
     traceback: Traceback = False,
@@ -80,7 +83,7 @@ def canary(
     from dpaudit.files import prepare_directory
 
     began, wanted = time.monotonic(), formats_of(formats, as_json)
-    claim = _claim(epsilon, mu)
+    claim, drawing = _claim(epsilon, mu), drawing_of(picture, picture_width)
     table = read_table(Path(scores))
     plan = None if guesses is None else integers_of("--guesses", guesses)
     asked = asked_of(table, delta, confidence, design, estimator, claim, seed, plan)
@@ -103,7 +106,8 @@ def canary(
     own = {"confidence": confidence, "design": design, "guesses": guesses}
     options = " ".join(f"--{name} {value}" for name, value in own.items() if value is not None)
     options = f"--scores {result.data} {options}"
-    return end_with(result, Output(directory=out, formats=wanted, quiet=quiet), began, options)
+    output = Output(directory=out, formats=wanted, drawing=drawing, quiet=quiet)
+    return end_with(result, output, began, options)
 
 
 def _claim(epsilon: float | None, mu: float | None) -> float | Guarantee | None:
@@ -139,6 +143,9 @@ def end_with(result: Result, output: Output, began: float, options: str) -> int:
     entries = entries_of(report, [(result.claim, result, None, None)], Path.cwd())
     with attempted(failures):
         write_formats(output.formats, entries, report.model_dump_json(indent=2))
+    if output.drawing is not None:
+        with attempted(failures):
+            output.drawing.draw(result)
     with attempted(failures):
         _show(report, entries, output)
         say(said, output)

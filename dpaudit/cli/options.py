@@ -28,10 +28,10 @@ def parser_of(flag: str, kind: Callable[[str], Any], expected: str) -> Any:
     return parse
 
 
-def number_option(flag: str, meaning: str) -> Any:
+def number_option(flag: str, meaning: str, panel: str | None = None) -> Any:
     """Return an option that takes a number."""
     parser = parser_of(flag, float, "a number")
-    return typer.Option(flag, parser=parser, metavar="NUMBER", help=meaning)
+    return typer.Option(flag, parser=parser, metavar="NUMBER", help=meaning, rich_help_panel=panel)
 
 
 def integer_option(flag: str, meaning: str, panel: str | None = None) -> Any:

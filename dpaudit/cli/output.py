@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpaudit.cli.console import console
 from dpaudit.cli.formats import JSON, Formats
+from dpaudit.cli.pictures import Drawing
 from dpaudit.errors import DpauditError
 from dpaudit.verdicts import status_of
 
@@ -17,10 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Output:
-    """Where results go: a directory for the report, formats of other tools, a progress bar."""
+    """Where results go: a directory for the report, formats of other tools, a picture."""
 
     directory: str | None
     formats: Formats = field(default_factory=Formats)
+    drawing: Drawing | None = None
     quiet: bool
 
     @property

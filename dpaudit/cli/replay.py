@@ -18,6 +18,7 @@ from dpaudit.cli.console import STYLES, cell, console
 from dpaudit.cli.ending import ShowRecords, Traceback, concluded
 from dpaudit.cli.formats import JSON, Format, Formats, formats_of, show_format, write_formats
 from dpaudit.cli.options import Json, folder_option, reference_of
+from dpaudit.cli.pictures import Picture, PictureWidth, drawing_of
 from dpaudit.cli.setting_options import takes, values_of
 from dpaudit.errors import DpauditError, InvalidArgument
 from dpaudit.extension.setting_table import Door, ProcessSettings, names_of, rows_of
@@ -41,6 +42,8 @@ def replay(
     ],
     out: Annotated[str | None, folder_option("Write the report into this directory.")] = None,
     formats: Format = None,
+    picture: Picture = None,
+    picture_width: PictureWidth = None,
     as_json: Json = False,
     traceback: Traceback = False,
     show_records: ShowRecords = False,
@@ -61,6 +64,7 @@ def replay(
     if ":" not in target:
         raise InvalidArgument("target", target, "module:function")
     asked, began = formats_of(formats, as_json), time.monotonic()
+    drawing = drawing_of(picture, picture_width)
     if out is not None:
         prepare_directory(out)
     values = values_of(_ROWS, given)
@@ -81,6 +85,9 @@ def replay(
         **values,
     )
     written = [] if out is None else _write(found, Path(out))
+    if drawing is not None:
+        drawing.draw(found)
+        written.append(drawing.file)
     _show(found, written, asked, reference_of(target), time.monotonic() - began)
     said = f"{found.mechanism}: withheld: {'; '.join(found.reasons)}"
     return concluded(status_of([found.verdict]), [DpauditError(said)] if found.reasons else [])

@@ -16,6 +16,7 @@ from dpaudit.cli.ending import ShowRecords, Traceback
 from dpaudit.cli.formats import Format, formats_of
 from dpaudit.cli.options import Json, Quiet, folder_option, integer_option, number_option
 from dpaudit.cli.output import Output
+from dpaudit.cli.pictures import Picture, PictureWidth, drawing_of
 from dpaudit.errors import InvalidArgument
 from dpaudit.report.formatting import number, percent
 
@@ -50,6 +51,8 @@ def scores(
     ] = 0,
     out: Annotated[str | None, folder_option("Write the report into this directory.")] = None,
     formats: Format = None,
+    picture: Picture = None,
+    picture_width: PictureWidth = None,
     as_json: Json = False,
     quiet: Quiet = False,
     traceback: Traceback = False,
@@ -66,6 +69,7 @@ def scores(
     from dpaudit.files import prepare_directory
 
     began, wanted = time.monotonic(), formats_of(formats, as_json)
+    drawing = drawing_of(picture, picture_width)
     rates = FPRS if fpr is None else _rates(fpr)
     asked = MembershipClaim(delta, epsilon, confidence, seed, rates)
     pair = read_scores([Path(one) for one in files], ignore or ())
@@ -77,7 +81,7 @@ def scores(
     rerun = _command(files, asked.epsilon, fpr, ignore or [], asked)
     result = certify_scores(pair, asked, ", ".join(files), rerun)
     checked = " ".join(f"--outputs {shlex.quote(one)}" for one in files)
-    output = Output(directory=out, formats=wanted, quiet=quiet)
+    output = Output(directory=out, formats=wanted, drawing=drawing, quiet=quiet)
     status = end_with(result, output, began, checked)
     if wanted.shown is None:
         _show(result)

@@ -24,6 +24,7 @@ from dpaudit.cli.console import console
 from dpaudit.cli.ending import ShowRecords, Traceback
 from dpaudit.cli.formats import JSON, Format, formats_of
 from dpaudit.cli.options import OUTPUT, Json, Quiet, integer_option, reference_of
+from dpaudit.cli.pictures import Picture, PictureWidth, drawing_of
 from dpaudit.cli.storing import FILE
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.extension.setting_table import row_of
@@ -162,6 +163,8 @@ def resume(
     backend: BackendName = None,
     scheduler: Scheduler = None,
     formats: Format = None,
+    picture: Picture = None,
+    picture_width: PictureWidth = None,
     as_json: Json = False,
     quiet: Quiet = False,
     baseline: Annotated[
@@ -193,7 +196,14 @@ def resume(
     command = read_command(chosen.command, path)
     _require_named(command.code, targets or [])
     out = place if Path(place).is_dir() else None
-    output = Output(directory=out, formats=formats_of(formats, as_json), quiet=quiet)
+    if picture is not None and (not isinstance(command, AuditCommand) or command.every):
+        raise InvalidArgument("--picture", picture, "nothing: no audit that is named is resumed")
+    output = Output(
+        directory=out,
+        formats=formats_of(formats, as_json),
+        drawing=drawing_of(picture, picture_width),
+        quiet=quiet,
+    )
     executor = executor_for(backend, scheduler, None, processes(workers))
     where = Storing(path, command.document())
     if baseline is not None and (not isinstance(command, AuditCommand) or command.every):

@@ -14,6 +14,7 @@ from dpaudit.cli.ending import ShowRecords, Traceback
 from dpaudit.cli.formats import Format, formats_of
 from dpaudit.cli.options import Json, Quiet, folder_option, number_option
 from dpaudit.cli.output import Output
+from dpaudit.cli.pictures import Picture, PictureWidth, drawing_of
 from dpaudit.errors import InvalidArgument, Shown
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ def table(
     ] = 0.95,
     out: Annotated[str | None, folder_option("Write the report into this directory.")] = None,
     formats: Format = None,
+    picture: Picture = None,
+    picture_width: PictureWidth = None,
     as_json: Json = False,
     quiet: Quiet = False,
     traceback: Traceback = False,
@@ -67,7 +70,7 @@ def table(
     from dpaudit.files import prepare_directory
 
     began, wanted = time.monotonic(), formats_of(formats, as_json)
-    asked = TableClaim(delta, epsilon, confidence)
+    asked, drawing = TableClaim(delta, epsilon, confidence), drawing_of(picture, picture_width)
     check_claim(asked)
     given = _given(hits, of, false_hits)
     if (file is None) == (not given):
@@ -77,7 +80,8 @@ def table(
         prepare_directory(out)
     result = certify_table(rows, asked, file or "given by the caller")
     result = result.model_copy(update={"rerun": _command(rows, asked.epsilon, delta, confidence)})
-    return end_with(result, Output(directory=out, formats=wanted, quiet=quiet), began, "")
+    output = Output(directory=out, formats=wanted, drawing=drawing, quiet=quiet)
+    return end_with(result, output, began, "")
 
 
 def _given(

@@ -22,6 +22,7 @@ from dpaudit.cli.options import (
     reference_of,
     word_option,
 )
+from dpaudit.cli.pictures import Picture, PictureWidth, drawing_of
 from dpaudit.cli.progress import waiting
 from dpaudit.cli.setting_options import takes, values_of
 from dpaudit.errors import DataError, DpauditError, InvalidArgument
@@ -85,6 +86,8 @@ def views(
     out: Annotated[
         str | None, folder_option("Write report, picture and certificate into this directory.")
     ] = None,
+    picture: Picture = None,
+    picture_width: PictureWidth = None,
     as_json: Json = False,
     traceback: Traceback = False,
     show_records: ShowRecords = False,
@@ -113,6 +116,7 @@ def views(
         asked = stated | asked
         target = str(asked.pop("function"))
     delta = check.delta("delta", asked.pop("delta", 1e-5))
+    drawing = drawing_of(picture, picture_width)
     if out is not None:
         prepare_directory(out)
     values = values_of(_ROWS, given)
@@ -122,6 +126,9 @@ def views(
     asked |= {"seed": values["seed"]} if "seed" in values else {}
     found = _found(target, asked, isolation)
     written = [] if out is None else found.save(out, delta)
+    if drawing is not None:
+        drawing.draw(found)
+        written.append(drawing.file)
     if as_json:
         streams.write(json.dumps(found.document(delta), indent=2))
         return FINE

@@ -153,6 +153,9 @@ def _finish(watch: Watch, settings: Settings, source: str, output: Output, secon
     if formats.files:
         with attempted(failures):
             write_formats(formats, entries, document)
+    if output.drawing is not None:
+        with attempted(failures):
+            output.drawing.draw_results(report.results)
     if formats.shown is not None:
         show_format(formats.shown, entries, document)
     else:

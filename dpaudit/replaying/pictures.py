@@ -92,9 +92,11 @@ def _draw_nothing(axes: Axes) -> None:
     axes.set_axis_off()
 
 
-def draw_replay(found: Replay, path: str | os.PathLike[str] | None = None) -> NDArray[np.object_]:
+def draw_replay(
+    found: Replay, path: str | os.PathLike[str] | None = None, *, width: float | None = None
+) -> NDArray[np.object_]:
     """Return the axes of the pictures of a replay; write them where asked."""
-    return draw_pictures(show_replay(found), path)
+    return draw_pictures(show_replay(found), path, width=width)
 
 
 def row_of_replay(found: Replay) -> str:

@@ -173,7 +173,9 @@ class Replay:
 
         return as_html(self)
 
-    def figure(self, path: str | os.PathLike[str] | None = None) -> NDArray[np.object_]:
+    def figure(
+        self, path: str | os.PathLike[str] | None = None, *, width: float | None = None
+    ) -> NDArray[np.object_]:
         """Return matplotlib axes that show what each call spends; write a file where asked.
 
         Numbers have the four digits of the report, unless records are shown.
@@ -182,6 +184,8 @@ class Replay:
         ----------
         path
             A file to write, which ends in ``.pdf``, ``.svg`` or ``.png``.
+        width
+            Of the figure in inches, say 3.3 for one column of two.
 
         Returns
         -------
@@ -191,13 +195,13 @@ class Replay:
         Raises
         ------
         InvalidArgument
-            The file ends otherwise.
+            The file ends otherwise, or the width is below 2 inches.
         DataError
             The file cannot be written.
         """
         from dpaudit.replaying.pictures import draw_replay
 
-        return draw_replay(self._for_a_file(), path)
+        return draw_replay(self._for_a_file(), path, width=width)
 
     def to_latex(self) -> str:
         r"""Return name, claim, what all calls spend together, and verdict: a row in LaTeX."""

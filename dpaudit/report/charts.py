@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 import dpaudit._validate as check
 from dpaudit.errors import DataError, InvalidArgument
+from dpaudit.files import write_files
 from dpaudit.palette import (
     BLUE,
     DRAWN,
@@ -31,6 +33,7 @@ from dpaudit.palette import (
     follow_reader,
     night_style,
 )
+from dpaudit.records import are_shown
 from dpaudit.report.formatting import number
 from dpaudit.text import one_line
 
@@ -123,6 +126,7 @@ def draw_pictures(
     path: str | os.PathLike[str] | None = None,
     *,
     width: float | None = None,
+    private: bool = False,
 ) -> NDArray[np.object_]:
     """Return the axes of a new figure with pictures one below the other; write it where asked.
 
@@ -138,6 +142,8 @@ def draw_pictures(
     width
         Of the figure in inches; as wide as the widest picture by default. Letters of a narrow one
         shrink to seven points and no further.
+    private
+        Whether only the user may read the file, as of one that holds records.
 
     Returns
     -------
@@ -153,10 +159,10 @@ def draw_pictures(
     """
     from matplotlib.figure import Figure
 
-    if path is not None and _ending(path) not in _FORMATS:
-        raise InvalidArgument("path", os.fspath(path), f"a file that ends in {_listed_formats()}")
+    if path is not None:
+        require_format("path", path)
     natural, heights = max(one.size[0] for one in pictures), [one.size[1] for one in pictures]
-    scale = 1.0 if width is None else _checked(width) / natural
+    scale = 1.0 if width is None else require_width("width", width) / natural
     with _own_style(min(scale, 1.0)):
         size = natural * scale, sum(heights) * max(scale, _LOWEST)
         figure = Figure(figsize=size, layout="constrained")
@@ -164,14 +170,42 @@ def draw_pictures(
         for picture, one in zip(pictures, axes, strict=True):
             picture.draw(one)
         if path is not None:
-            _write(figure, path)
+            _write(figure, Path(path), private)
     return np.asarray(axes)
 
 
-def _checked(width: float) -> float:
-    if check.positive("width", width) < _NARROWEST:
-        raise InvalidArgument("width", width, f"at least {_NARROWEST:g} inches")
+def require_width(name: str, width: float) -> float:
+    """Return a width in inches in which letters can be read.
+
+    Raises
+    ------
+    InvalidArgument
+        It is less than 2.
+
+    Examples
+    --------
+    >>> require_width("width", 3.3)
+    3.3
+    """
+    if check.positive(name, width) < _NARROWEST:
+        raise InvalidArgument(name, width, f"at least {_NARROWEST:g} inches")
     return width
+
+
+def require_format(name: str, path: str | os.PathLike[str]) -> None:
+    """Refuse a file of a figure whose ending names no format.
+
+    Raises
+    ------
+    InvalidArgument
+        It does not end in ``.pdf``, ``.svg`` or ``.png``.
+
+    Examples
+    --------
+    >>> require_format("path", "one.pdf")
+    """
+    if _ending(path) not in _FORMATS:
+        raise InvalidArgument(name, os.fspath(path), f"a file that ends in {_listed_formats()}")
 
 
 _FORMATS = ("pdf", "svg", "png")
@@ -185,16 +219,17 @@ def _ending(path: str | os.PathLike[str]) -> str:
     return os.path.splitext(os.fspath(path))[1].lower().removeprefix(".")
 
 
-def _write(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a figure to a file; the same figure gives the same bytes."""
-    dated = {"pdf": "CreationDate", "svg": "Date"}.get(_ending(path))
-    metadata = {} if dated is None else {dated: None}
-    try:
-        with _without_missing_glyphs():
-            figure.savefig(os.fspath(path), dpi=200, metadata=metadata)
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise DataError(f"{one_line(os.fspath(path))}: not written ({reason})") from error
+def _write(figure: Figure, path: Path, private: bool) -> None:
+    """Write a figure to a file, whole or not at all; the same figure gives the same bytes."""
+    kind = _ending(path)
+    dated = {"pdf": "CreationDate", "svg": "Date"}.get(kind)
+    drawn = io.BytesIO()
+    with _without_missing_glyphs():
+        metadata = {} if dated is None else {dated: None}
+        figure.savefig(drawn, format=kind, dpi=200, metadata=metadata)
+    if not path.parent.is_dir():
+        raise DataError(f"{one_line(str(path))}: not written (there is no such folder)")
+    write_files(path.parent, {path: drawn.getvalue()}, private=private or are_shown())
 
 
 @contextmanager

@@ -236,16 +236,26 @@ def overview(results: Sequence[Result], *, prefix: str = "overview") -> str:
     InvalidArgument
         If there are no results.
     """
+    return render_svg(show_overview(results), prefix=prefix)
+
+
+def show_overview(results: Sequence[Result]) -> Picture:
+    """Return the picture of all results, undrawn.
+
+    Raises
+    ------
+    InvalidArgument
+        If there are no results.
+    """
     if not results:
         raise InvalidArgument("results", results, "at least one result")
     rows = "; ".join(f"{label(result)}: {result.verdict}" for result in results)
-    drawn = Picture(
+    return Picture(
         name="overview",
         draw=partial(_draw_all, results=results),
         size=(WIDTH + 0.6, 1.2 + 0.55 * len(results)),
         label=f"Proved and measured numbers, each divided by the claimed one. {rows}.",
     )
-    return render_svg(drawn, prefix=prefix)
 
 
 def _draw_all(axes: Axes, results: Sequence[Result]) -> None:

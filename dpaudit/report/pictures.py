@@ -43,4 +43,4 @@ def draw_result(
     result: Result, path: str | os.PathLike[str] | None = None, *, width: float | None = None
 ) -> NDArray[np.object_]:
     """Return the axes of all pictures of a result; write them where asked."""
-    return draw_pictures(show_result(result), path, width=width)
+    return draw_pictures(show_result(result), path, width=width, private=result.holds_records)

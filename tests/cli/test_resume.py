@@ -206,7 +206,7 @@ def test_any_other_fields_are_refused_in_a_line(fields):
 # What is not described, as it is for whoever resumes.
 ASIDE = {
     *("workers", "out", "watch", "backend", "scheduler", "shard", "store", "no_store", "formats"),
-    *("as_json", "quiet", "traceback", "show_records"),
+    *("picture", "picture_width", "as_json", "quiet", "traceback", "show_records"),
     *("baseline", "accept", "accept_until"),  # what is accepted is for whoever resumes
 }
 
