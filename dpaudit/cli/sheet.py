@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -82,20 +83,25 @@ def sheet(
 
 
 def _subjects(reports: list[str], reader: Any) -> list[Subject]:
-    """Return the results of all reports, each once."""
+    """Return the results of all reports; of a report that is given twice, once."""
     from dpaudit.sheet import read_subjects
 
-    found: dict[tuple[str, str], Subject] = {}
+    found: dict[tuple[str, str], list[Subject]] = {}
     for given in reports:
-        for one in read_subjects(given, reader):
-            found.setdefault((one.digest, one.name), one)
-    return list(found.values())
+        results = read_subjects(given, reader)
+        beside = repr([one.certificate for one in results])
+        found.setdefault((results[0].digest, beside), results)
+    return [one for results in found.values() for one in results]
 
 
 def _digest(reference: str | None) -> str | None:
+    """Return the digest of the code that was named; an empty one where no file of it is found."""
     from dpaudit.sheet.subjects import sha256_of
 
-    return None if reference is None else sha256_of(reference, Path.cwd())
+    if reference is None:
+        return None
+    folders = (Path.cwd(), *map(Path, sys.path))
+    return next((found for one in folders if (found := sha256_of(reference, one))), "")
 
 
 def _write(made: Sheet, out: str | None) -> None:

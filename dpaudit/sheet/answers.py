@@ -95,7 +95,7 @@ def make_sheet(subjects: Sequence[Subject], signer: Signer, digest: str | None =
     signer
         Who makes it, and when.
     digest
-        Of the code as it is now, where somebody named it.
+        Of the code as it is now, where somebody named it; empty where no file of it is found.
     """
     judged = [one.verdict for one in subjects if one.verdict is not None]
     return Sheet(
@@ -118,7 +118,9 @@ def _ended(subjects: Sequence[Subject], signer: Signer, digest: str | None) -> I
     if signer.until is not None and signer.on > signer.until:
         yield f"VOID: it was valid until {signer.until}."
     stated = {one.sha256 for one in subjects if one.sha256 is not None}
-    if digest is not None and stated != {digest}:
+    if digest == "":
+        yield "NOT COMPARED: no file of the code that was named is found."
+    elif digest is not None and stated != {digest}:
         yield "VOID: the code is another than the one that was audited."
 
 
@@ -128,10 +130,10 @@ def _headline(subjects: Sequence[Subject]) -> Iterator[str]:
         yield describe_result(subjects[0])
     else:
         yield from _counted(subjects)
-    for one in subjects:
-        if one.missing:
-            yield f"Audits that gave no result: {', '.join(one.missing)}."
-            break
+    lost = {one.digest: one.missing for one in subjects if one.missing}
+    if lost:
+        names = dict.fromkeys(name for missing in lost.values() for name in missing)
+        yield f"Audits that gave no result: {', '.join(names)}."
 
 
 _WORDS: dict[Verdict | None, str] = {

@@ -14,6 +14,7 @@ from dpaudit.verification import Document, Reader, read, verify
 
 State = Literal["verified", "reserved", "fails", "not checked", "none"]
 _OF_CODE = ("mechanism", "replay")  # kinds that are drawn again by whoever has the code
+_OF_ONE_DATASET = ("property",)  # kinds that have no neighbours
 _AGREEMENT = 1e-6
 _NO_MORE = 1 + _AGREEMENT  # a report may state less than its certificate
 
@@ -52,6 +53,15 @@ NO_CERTIFICATE = Checked("none")
 
 
 @dataclass(frozen=True, kw_only=True)
+class Program:
+    """What a report of a proof says it is about: its function, neighbours and datasets."""
+
+    function: str
+    relation: str
+    records: tuple[int, int] | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Stated:
     """What a report states that its certificate has to state as well; None where it does not.
 
@@ -63,6 +73,8 @@ class Stated:
     number: float | None = None
     sha256: str | None = None
     claimed: Mapping[str, Any] | None = None
+    relation: str | None = None
+    proves: Program | None = None
 
 
 def certificates_of(folder: Path) -> list[Document] | Checked:
@@ -149,6 +161,31 @@ def _disagreements(document: Document, stated: Stated) -> Iterable[str]:
         yield "it is of other code than the report"
     claimed = document.instance.get("claimed", document.instance.get("claim"))
     if isinstance(claimed, Mapping) and stated.claimed is not None:
-        shared = claimed.keys() & stated.claimed.keys()
-        if not shared or any(claimed[name] != stated.claimed[name] for name in shared):
+        if _numbers_in(claimed) != _numbers_in(stated.claimed):
             yield "it is of another claim than the report"
+    if stated.relation not in (None, document.relation) and document.kind not in _OF_ONE_DATASET:
+        yield "it is of other neighbours than the report"
+    if stated.proves is not None:
+        yield from _differences(document, stated.proves)
+
+
+def _numbers_in(claim: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a claim without a delta of 0, which some state and others leave out."""
+    return {name: value for name, value in claim.items() if (name, value or 0) != ("delta", 0)}
+
+
+def _differences(document: Document, program: Program) -> Iterable[str]:
+    """Yield what the certificate of a proof is about, and its report is not."""
+    code, universe = document.instance.get("mechanism"), document.instance.get("universe")
+    reference = code.get("reference") if isinstance(code, Mapping) else None
+    if reference is not None and _last_name(str(reference)) != _last_name(program.function):
+        yield f"it is of {one_line(str(reference))}, and the report of another function"
+    stated = universe if isinstance(universe, Mapping) else {}
+    if stated.get("relation") != program.relation:
+        yield "it is of other neighbours than the report"
+    if program.records is not None and stated.get("records") not in program.records:
+        yield "it is of datasets of another size than the report"
+
+
+def _last_name(reference: str) -> str:
+    return reference.rpartition(":")[2].rpartition(".")[2]

@@ -22,6 +22,7 @@ from dpaudit.report.schema import Report, Result
 from dpaudit.sheet.certificates import (
     NO_CERTIFICATE,
     Checked,
+    Program,
     Stated,
     assign,
     certificates_of,
@@ -209,6 +210,7 @@ def _stated_by(result: Result) -> Stated:
         number=value_of(result.claimed, result.kind),
         sha256=None if result.code is None else result.code.sha256,
         claimed=None if point["epsilon"] is None else point,
+        relation=one_line(result.relation),
     )
 
 
@@ -245,7 +247,8 @@ def _of_replay(file: Path, digest: str, document: Any, reader: Reader) -> list[S
     beside = certificates_of(file.parent)
     checked = NO_CERTIFICATE
     if document["verdict"] == "refuted":
-        checked = _as_replayed(beside, {"epsilon": epsilon, "delta": delta}, most, reader)
+        stated = {"epsilon": epsilon, "delta": delta}
+        checked = _as_replayed(beside, stated, str(document["relation"]), most, reader)
     return [
         Subject(
             name=one_line(str(document["mechanism"])),
@@ -269,13 +272,14 @@ def _of_replay(file: Path, digest: str, document: Any, reader: Reader) -> list[S
 def _as_replayed(
     beside: list[Document] | Checked,
     claimed: Mapping[str, float],
+    relation: str,
     most: float | None,
     reader: Reader,
 ) -> Checked:
     """Return what becomes of the certificate of a replay that proves at least ``most``."""
     if isinstance(beside, Checked) or not beside:
         return beside if isinstance(beside, Checked) else NO_CERTIFICATE
-    stated = Stated(claim=beside[0].claim, lower=None, claimed=claimed)
+    stated = Stated(claim=beside[0].claim, lower=None, claimed=claimed, relation=relation)
     found = check_stated(stated, beside[0], reader)
     proved = None if found.ratio is None else found.ratio * claimed["epsilon"]
     if proved is not None and most is not None and most > proved * _ROUNDED:
@@ -290,7 +294,7 @@ def _of_proof(file: Path, digest: str, document: Any, reader: Reader) -> list[Su
     read_json(file, "code-proof")
     claim = document["claim"]
     beside = certificates_of(file.parent)
-    stated = Stated(claim="proof", lower=None, claimed=claim)
+    stated = Stated(claim="proof", lower=None, claimed=claim, proves=_program_of(document))
     [found] = assign([stated], beside)
     checked = check_stated(stated, found, reader)
     code = None
@@ -321,6 +325,15 @@ def _of_proof(file: Path, digest: str, document: Any, reader: Reader) -> list[Su
             sha256=None if code is None else one_line(str(code.get("sha256"))),
         )
     ]
+
+
+def _program_of(document: Mapping[str, Any]) -> Program:
+    records = document["records"]
+    return Program(
+        function=str(document["function"]),
+        relation=str(document["relation"]),
+        records=None if records is None else (int(records[0]), int(records[1])),
+    )
 
 
 def _of_account(file: Path, digest: str, document: Any, reader: Reader) -> list[Subject]:
@@ -424,6 +437,8 @@ def sha256_of(reference: str, folder: Path) -> str | None:
     """
     from dpaudit.laws.code import hashed
 
-    module = reference.partition(":")[0]
-    found = hashed(reference, str(folder.joinpath(*module.split(".")).with_suffix(".py")))
-    return None if found is None else found.sha256
+    place = folder.joinpath(*reference.partition(":")[0].split("."))
+    for file in (place.with_suffix(".py"), place / "__init__.py"):
+        if found := hashed(reference, str(file)):
+            return found.sha256
+    return None

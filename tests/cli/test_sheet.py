@@ -91,7 +91,7 @@ def test_a_certificate_that_was_not_checked_shows_nothing(tmp_path, results):
     assert "shown" not in standings(sheet)
 
 
-@pytest.mark.parametrize("change", ["value", "claimed", "sha256", "no json"])
+@pytest.mark.parametrize("change", ["value", "claimed", "sha256", "relation", "no json"])
 def test_a_certificate_of_another_report_fails(tmp_path, results, change):
     certificate = results["refuted"].certificate
     folder = written(tmp_path / "r", results["refuted"], certificates=[certificate])
@@ -103,6 +103,8 @@ def test_a_certificate_of_another_report_fails(tmp_path, results, change):
         document["instance"]["claimed"]["epsilon"] = 0.25
     elif change == "sha256":
         document["instance"]["mechanism"]["sha256"] = "0" * 64
+    elif change == "relation":
+        document["relation"] = "replace-cell"
     text = json.dumps(document) if change != "no json" else "{"
     file.write_text(text)
     sheet = made(folder)
@@ -215,6 +217,38 @@ def test_hostile_words_stay_words(tmp_path, results):
     assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} <= {4, 6}
 
 
+FORGED = (
+    ("function", "train_model"),
+    ("relation", "add-remove-record"),
+    ("records", [5000, 5000]),
+    ("claim", {"epsilon": 1.0, "mu": 0.001}),
+)
+
+
+def test_two_results_of_one_name_are_two(dpaudit, tmp_path, results):
+    """The second one is refuted, and stands on the sheet."""
+    folder = written(tmp_path / "r", results["not refuted"], results["refuted"])
+    again = shutil.copytree(folder, tmp_path / "again")
+    for given in ((folder,), (folder, again)):
+        ran = dpaudit("sheet", *map(str, given))
+        assert ran.out.startswith("**REFUTED: 1 of 2")
+
+
+def test_what_several_reports_miss_is_named(tmp_path, results):
+    folders = []
+    for name in ("one", "two"):
+        folders.append(written(tmp_path / name, results["not refuted"]))
+        file = folders[-1] / "report.json"
+        file.write_text(json.dumps({**json.loads(file.read_text()), "missing": [name]}))
+    assert "Audits that gave no result: one, two." in made(*folders).headline
+
+
+def test_code_of_which_no_file_is_found_was_not_compared(dpaudit, tmp_path, results):
+    folder = written(tmp_path / "r", results["not refuted"])
+    ran = dpaudit("sheet", str(folder), "--mechanism", "nowhere_at_all:function")
+    assert ran.out.startswith("**NOT COMPARED: no file of the code that was named is found. NOT")
+
+
 def test_reports_of_other_commands(dpaudit, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text(
@@ -233,7 +267,9 @@ def test_reports_of_other_commands(dpaudit, tmp_path, monkeypatch):
     ran = dpaudit("sheet", "proof", "--mechanism", "mine.py:noisy")
     assert re.search(r"Correctness[^|]*\| \*\*shown\*\*", ran.out)
     certificate = tmp_path / "proof" / "certificate.json"
-    document = json.loads(certificate.read_text())
+    original = certificate.read_text()
+    stated = (tmp_path / "proof" / "report.json").read_text()
+    document = json.loads(original)
     document["instance"]["claim"]["epsilon"] = 0.5  # what its program does not keep
     certificate.write_text(json.dumps(document))
     assert "shown" not in standings(made(tmp_path / "proof"))
@@ -241,6 +277,12 @@ def test_reports_of_other_commands(dpaudit, tmp_path, monkeypatch):
     claim = {"epsilon": 0.5, "delta": 0.0}
     report.write_text(json.dumps({**json.loads(report.read_text()), "claim": claim}))
     assert "shown" not in standings(made(tmp_path / "proof"))
+    certificate.write_text(original)
+    for name, value in FORGED:
+        report.write_text(json.dumps({**json.loads(stated), name: value}))
+        assert "DOES NOT VERIFY" in made(tmp_path / "proof").headline, name
+        assert "shown" not in standings(made(tmp_path / "proof"))
+    report.write_text(json.dumps({**json.loads(stated), "claim": claim}))
     certificate.unlink()
     assert "No certificate stands behind it" in made(tmp_path / "proof").headline
 
