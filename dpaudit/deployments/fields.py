@@ -138,7 +138,7 @@ def number_of(kind: Kind, text: str, path: str, line: int) -> Number | None:
         return named[0].model_copy(update={"role": role})
     plain = re.sub(r"^[\s~≈≤<]*(?:(?:about|approximately|at most|up to)\s+)?", "", normal(text))
     start = numeral_at(plain, powers=powers)
-    if start is None or re.match(r"\s*[\^*/+(]|\w", plain[start[1] :]):
+    if start is None or re.match(r"\s*[\^*/+(]|[\w:]", plain[start[1] :]):
         return None
     rest = re.match(r"[\s(]*(?:per|each|every|/|a)\b\s*(\w+)?", plain[start[1] :], re.IGNORECASE)
     number = _made(kind, start[0], path, line)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from dpaudit.deployments.facts import Kind, Number, Role
 from dpaudit.deployments.numerals import Numeral, normal, numeral_at
 from dpaudit.deployments.vocabulary import periods_in
+from dpaudit.errors import DataError
 
 _SUBSCRIPT = r"(?:_\w+|\s*['′’]+)*"
 _NOUN = (
@@ -105,6 +106,8 @@ _BREAK = re.compile(
 _URL = re.compile(r"https?://\S+")
 _GOES_ON = re.compile(r"\s*\^|[a-zA-Z]{2}|\s*[+*×·]\s*[\d(]")  # a formula, a word, a sum
 
+_MOST = 1000  # numbers of a text
+
 
 @dataclass(frozen=True)
 class Mention:
@@ -178,6 +181,8 @@ def mentions_in(text: Text, *, budget: Kind = "epsilon") -> list[Mention]:
     for kind, numeral, start, place, end in _hits(text.text, budget):
         found.setdefault(place, (kind, numeral, start, end))
     ordered = sorted(found.values(), key=lambda one: one[3])
+    if len(ordered) > _MOST:
+        raise DataError(f"{text.path}: states {len(ordered)} numbers, at most {_MOST} are read")
     mentions: list[Mention] = []
     for kind, numeral, start, end in ordered:
         if mentions and start < mentions[-1].end and end <= mentions[-1].end:
@@ -260,8 +265,10 @@ def _bare(text: Text, kind: Kind, numeral: Numeral, start: int, end: int) -> Men
 
 def _with_role(text: Text, mentions: list[Mention], place: int) -> Mention:
     one = mentions[place]
-    earlier = [each.end for each in mentions[:place] if each.clause == one.clause]
-    later = [each.start for each in mentions[place + 1 :] if each.clause == one.clause]
+    earlier = [
+        each.end for each in mentions[max(0, place - 1) : place] if each.clause == one.clause
+    ]
+    later = [each.start for each in mentions[place + 1 : place + 2] if each.clause == one.clause]
     clause_start = [0, *text._breaks][one.clause]
     clause_end = [*text._breaks, len(text.text)][one.clause]
     before = text.text[max(earlier[-1] if earlier else clause_start, one.start - 90) : one.start]

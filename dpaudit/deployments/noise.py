@@ -50,6 +50,10 @@ def _of_noise(facts: Facts, scope: Scope, *, is_whole: bool) -> Iterator[Check]:
         words = f"{noise.kind} = {noise.written} is no noise: no finite epsilon holds"
         yield made("noise-range", "does not", words, numbers, stated=noise.value)
         return
+    if sensitivity is not None and sensitivity.value < 0:
+        words = f"a sensitivity of {sensitivity.written} is negative, and a distance is not"
+        yield made("noise-range", "does not", words, numbers, stated=sensitivity.value)
+        return
     if not family or (sensitivity is None and noise.kind != "multiplier"):
         what = "which noise it is" if not family else "the sensitivity"
         words = f"{noise.kind} = {noise.written} is stated, and {what} is not"

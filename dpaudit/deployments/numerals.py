@@ -26,6 +26,7 @@ _DECIMAL = re.compile(rf"({_PLAIN})(?:\s?(%))?")
 _INFINITE = re.compile(r"[-+]?(?:∞|\.?inf(?:inity|inite)?\b|infinity\b|infinite\b)", re.IGNORECASE)
 _NOT_ONE = re.compile(r"\.?nan\b", re.IGNORECASE)
 _RANGE = re.compile(rf"({_PLAIN})\s*(?:-|\.\.|to\b|and\b)\s*({_PLAIN})(?![\d.]*[eE%])")
+_DECIMAL_COMMA = re.compile(r"0,\d|[1-9]\d*,\d{1,2}(?!\s?[\d,.eE×^*·)-])")
 _COARSE = 5e-3  # of a number: the most that is put down to rounding
 
 
@@ -119,6 +120,8 @@ def numeral_at(text: str, start: int = 0, *, powers: bool = False) -> tuple[Nume
     powers
         Whether ``10-7`` is ten to the power -7, whose superscript was lost, and no range.
     """
+    if _DECIMAL_COMMA.match(text, start):
+        return None
     for read in (_infinite, _logarithm, _scientific, _power(powers), _range, _fraction, _decimal):
         found = read(text, start)
         if found is not None:

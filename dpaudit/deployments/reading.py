@@ -172,7 +172,8 @@ def read_facts(path: Path, address: str = "") -> Facts:
     (1.0, ['laplace'], ['day'])
     """
     facts = facts_of(read_entries(path), path.stem, address)
-    if not (facts.fields or facts.scopes or facts.variants or facts.layout == "registry"):
+    said = (facts.fields, facts.scopes, facts.variants, facts.formulas)
+    if not any(said) and facts.layout != "registry":
         expected = "a record with epsilon, delta, rho, a variant or a mechanism"
         raise DataError(f"{path}: holds no statement of privacy, expected {expected}")
     return facts
@@ -220,7 +221,8 @@ def _gather(draft: _Draft, entry: Entry, *, is_registry: bool) -> None:
         draft.said.setdefault(kind, []).append(entry)
 
 
-_INNER = frozenset({"name", "type", "kind", "value", "amount", "details", "description"})
+_AMOUNTS = frozenset({"value", "amount", "details"})
+_INNER = _AMOUNTS | frozenset({"name", "type", "kind", "description"})
 
 
 def _names_of(entry: Entry) -> list[str]:
@@ -228,7 +230,8 @@ def _names_of(entry: Entry) -> list[str]:
     names = [key for key in entry.keys if not key.isdecimal()]
     if len(names) > 1 and plain_key(names[-1]) in _INNER:
         above = names[-2]
-        if parameter_of(above) is not None or _WORDS.get(plain_key(above)) in _NAMED:
+        is_number = parameter_of(above) is not None and plain_key(names[-1]) in _AMOUNTS
+        if is_number or _WORDS.get(plain_key(above)) in _NAMED:
             return names[:-1]
     return names
 
@@ -353,9 +356,30 @@ def _read_repeats(draft: _Draft) -> None:
         total = _total_of(draft.fields, kind)
         if total is not None and total.role == "total" and not each:
             each = [one for one in draft.fields if one.kind == kind and one.role == "field"]
-        if count is not None and total is not None and each and count.value > 1:
-            made = Total(total=total, parts=each[:1], factor=count.value, way="times")
-            draft.totals.append(made)
+        if count is None or total is None or not each or count.value <= 1:
+            continue
+        factor = _times(count, each[0].per)
+        repeats = total.role != "total" and total.value == each[0].value
+        if factor is not None and not repeats:
+            draft.totals.append(Total(total=total, parts=each[:1], factor=factor, way="times"))
+
+
+_INNER_PERIODS = {
+    ("day", "hour"): 24,
+    ("week", "day"): 7,
+    ("quarter", "month"): 3,
+    ("year", "month"): 12,
+    ("year", "quarter"): 4,
+}
+
+
+def _times(count: Number, per: str) -> float | None:
+    """Return how many periods a count is of; None where its own are not made up of them."""
+    own = next(iter(words.periods_in(plain_key(count.path.rpartition(".")[2]))), "")
+    if not own or per in ("", "each", own):
+        return count.value
+    inner = _INNER_PERIODS.get((own, per))
+    return None if inner is None else inner * count.value
 
 
 def _everything(draft: _Draft) -> dict[str, Any]:
@@ -378,7 +402,7 @@ def _everything(draft: _Draft) -> dict[str, Any]:
         "metrics": words.metrics_in(details),
         "distance": _distance(details),
         "model": next(iter(words.models_in(draft.text("model"))), ""),
-        "composition": words.composition_in(draft.text("composition", "release-details")),
+        "composition": _composition(draft),
         "mechanisms": words.mechanisms_in(f"{mechanism}\n{parts}"),
         "remarks": words.remarks_in(numbers),
         "fields": [one for one in draft.fields if one.kind != "people"] + people,
@@ -392,6 +416,13 @@ def _everything(draft: _Draft) -> dict[str, Any]:
 
 def _single(people: Sequence[Number]) -> list[Number]:
     return list(people[:1]) if len({one.value for one in people}) == 1 else []
+
+
+def _composition(draft: _Draft) -> list[str]:
+    """Return the kinds of composition that are named; that parts are disjoint counts anywhere."""
+    found = words.composition_in(draft.text("composition", "release-details"))
+    around = words.composition_in(draft.text("details", "unit-details", "mechanism"))
+    return [*found, *({"parallel"} & {*around} - {*found})]
 
 
 def _addresses(draft: _Draft) -> list[str]:

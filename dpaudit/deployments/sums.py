@@ -27,14 +27,21 @@ _BUDGET = re.compile(
 )
 _FACTOR = re.compile(r"\bfactor (?:of )?(\d+(?:\.\d+)?)\b")
 _NUMBER = r"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
-_SUM = rf"{_NUMBER}(?:\s*[+*×·]\s*{_NUMBER})+"
-_RATIO = rf"{_NUMBER}(?:\s*[+*×·/]\s*{_NUMBER})+"
-_REST = re.compile(r"[\d)]\s*[-/]\s*$")  # of a longer formula before
-_FORWARD = re.compile(
-    rf"(?<![\w.^])\(?({_SUM})\)?\s*(?:≈|is|gives|yields)\s*({_NUMBER})(?![\w.]*[+*×·/^])|"
-    rf"(?<![\w.^])\(?({_RATIO})\)?\s*=\s*({_NUMBER})(?![\w.]*[+*×·/^])"
+_SUM = rf"{_NUMBER}(?:\s*[+*×·]\s*{_NUMBER}){{1,50}}"
+_RATIO = rf"{_NUMBER}(?:\s*[+*×·/]\s*{_NUMBER}){{1,50}}"
+# Of a longer formula before: an operator, a sign, a function, what multiplies a parenthesis.
+_REST = re.compile(
+    r"(?:[\w)]\s*[-+*×·/^]\s*|(?:^|\s)-|[\d)]\s*\(|[a-zA-Z]\(|√\s*\(?|"
+    r"\b(?:ln|log|exp|sqrt)\s*\(?)\s*$"
 )
-_BACKWARD = re.compile(rf"(?<![\w.^])({_NUMBER})\s*(?:=\s*|\()\s*({_SUM})(?!\s*[-/^\w])")
+_MORE = r"(?![\w.]*[+*×·/^]|,?\d|\s?(?:%|percent|thousand|million|billion))"
+_FORWARD = re.compile(
+    rf"(?<![\w.,^])\(?({_SUM})\)?\s*(?:≈|is|gives|yields)\s*({_NUMBER}){_MORE}|"
+    rf"(?<![\w.,^])\(?({_RATIO})\)?\s*=\s*({_NUMBER}){_MORE}"
+)
+_BACKWARD = re.compile(
+    rf"(?<![\w.,^])({_NUMBER})\s*(?:=\s*|\()\s*({_SUM})(?!\s*[-/^\w]|\.\d|\s*\)\s*[-=+*×·/^])"
+)
 _BULLET = re.compile(r"^(\s*)((?:[-*•]|\d+[.)])\s+)?")
 _ADDED: tuple[Kind, ...] = ("epsilon", "delta", "rho")
 _OWN = ("text", "total", "local", "field")  # roles of a number that may be a part
@@ -182,7 +189,7 @@ _COUNTS = {
     "twelve": 12,
 }
 _COUNT = re.compile(
-    rf"\b({_NUMBER}|{'|'.join(_COUNTS)})[- ](?:(?!per\b|each\b)\w+ ){{0,2}}?"
+    rf"\b({_NUMBER}|{'|'.join(_COUNTS)})[- ](?:(?!(?:per|each|for|in|over|of)\b|\d)\w+ ){{0,2}}?"
     r"(day|week|month|year|hour|quarter|quer|release|round|"
     r"statistic|table|report|donation|record|contribution|item|visit|time|iteration|epoch|count|measurement|publication|collection)(?:s|"
     r"ies|y)?\b",
@@ -237,7 +244,8 @@ def equations_in(text: Text) -> Iterator[Equation]:
     seen: set[int] = set()
     for pattern, sides in ((_FORWARD, (1, 2)), (_FORWARD, (3, 4)), (_BACKWARD, (2, 1))):
         for hit in pattern.finditer(text.text):
-            is_part = _REST.search(text.text[: hit.start()][-12:])
+            begins = min(hit.start(one) for one in sides)
+            is_part = _REST.search(text.text[max(0, begins - 12) : begins])
             if hit.start(sides[0]) in (-1, *seen) or is_part:
                 continue
             seen.add(hit.start(sides[0]))

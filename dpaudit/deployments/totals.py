@@ -225,9 +225,8 @@ def _repeated(facts: Facts) -> Iterator[Check]:
 
 
 def _are_same(one: Number, field: Number) -> bool:
-    return math.isclose(one.value, field.value, rel_tol=1e-9) or (
-        one.is_about(field.value) and field.is_about(one.value)
-    )
+    """Return whether one of the two is the rounding of the other: ``ln 3`` and ``1.0986``."""
+    return one.is_about(field.value) or field.is_about(one.value)
 
 
 def _other(facts: Facts, field: Number, said: Sequence[Number]) -> Iterator[Check]:

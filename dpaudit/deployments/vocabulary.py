@@ -102,7 +102,11 @@ _MODELS: Mapping[str, str] = {
 }
 _COMPOSITION: Mapping[str, str] = {
     "none-said": r"no information was provided",
-    "parallel": r"\bparallel\b|disjoint|partition(?:ed|s)?\b|no overlap",
+    "parallel": r"\bparallel\b|disjoint|partition(?:ed|s)?\b|no overlap|non-?overlapping|"
+    r"mutually exclusive|\b(?:each|every|a|no) (?:person|user|individual|member|household|record|"
+    r"customer|patient|device) (?:is|are|appears?|belongs?|contributes?|counts?|falls?)\b"
+    r"(?: \w+){0,3}? (?:one|a single|only one|exactly one|more than one) "
+    r"(?!day|week|month|year)\w+",
     "advanced": r"\badvanced\b|\bstrong(?:er)? composition|\bmoments? accountant|"
     r"\boptimal composition|\bpld\b|privacy loss distribution|r[eé]nyi|accountant",
     "sequential": r"\bsequential|\bbasic composition|\bsum(?:s|med|ming)?\b",

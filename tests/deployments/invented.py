@@ -787,3 +787,75 @@ SOUND |= {
         privacy_parameters_details="rho = 0.5 for persons and epsilon = 1, delta = 1e-6 for homes.",
     ),
 }
+SOUND |= {
+    "a logarithm and its rounding": registry_record(
+        variant_name=PURE,
+        privacy_parameters=numbers(epsilon=2.1972),
+        privacy_parameters_details="Bits flip with probability 0.1, so that ε = ln(9) = 2.1972.",
+    ),
+    "fewer digits in the text": registry_record(
+        variant_name=PURE,
+        privacy_parameters=numbers(epsilon=17.14),
+        privacy_parameters_details="In total ε = 17.1.",
+    ),
+    "a total before its count": registry_record(
+        variant_name=PURE,
+        privacy_parameters=numbers(epsilon=10),
+        privacy_parameters_details="Overall ε = 10 for 5 releases at ε = 2 each.",
+    ),
+}
+PLANTED |= {
+    "a total too small before its count": (
+        "total-epsilon",
+        20.0,
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=10),
+            privacy_parameters_details="Overall ε = 10 for 10 releases at ε = 2 each.",
+        ),
+    ),
+    "another logarithm": (
+        "text-epsilon",
+        1.609438,
+        registry_record(
+            variant_name=PURE,
+            privacy_parameters=numbers(epsilon=1.0986),
+            privacy_parameters_details="In total ε = ln 5.",
+        ),
+    ),
+}
+OPEN |= {
+    "a decimal comma": ("formula", "mechanism: Laplace\nsensitivity: 1\nscale: 2\nepsilon: 0,5\n"),
+}
+SOUND |= {
+    "arithmetic within a formula": (
+        "epsilon: 6\nstatement: ln(0.75/0.25) = 1.0986, sqrt(2) * 3 * 2 = 8.49, ln 2 * 3 = 2.08, "
+        "-3 + 5 = 2, 2 (3 + 4) = 14, 1/2 = 50%, 1,000 * 2 = 2,000; ε = 3 * 2 = 6.\n"
+    ),
+    "disjoint parts in words": (
+        "composition: each person is in one table only\n"
+        "parts:\n  - epsilon: 1\n  - epsilon: 1\nepsilon: 1\n"
+    ),
+    "parts with names": (
+        "queries:\n  - name: a\n    epsilon: 1\n  - name: b\n    epsilon: 2\ntotal_epsilon: 3\n"
+    ),
+    "weeks of days": "variant: pure\nepsilon_per_day: 0.1\nweeks: 4\ntotal_epsilon: 2.8\n",
+    "a day of a user-day": (
+        "variant: pure\nunit: user-day\nepsilon_per_day: 0.1\ndays: 10\nepsilon: 0.1\n"
+    ),
+}
+PLANTED |= {
+    "weeks that count as days": (
+        "total-epsilon",
+        36.4,
+        "epsilon_per_day: 0.1\nweeks: 52\ntotal_epsilon: 5.2\n",
+    ),
+}
+PLANTED |= {
+    "a negative sensitivity": (
+        "noise-range",
+        None,
+        "mechanism: Laplace\nsensitivity: -1\nscale: 2\nepsilon: 0.5\n",
+    ),
+}
+OPEN |= {"a time in place of a number": ("formula", "variant: pure\nepsilon: 1:30\n")}

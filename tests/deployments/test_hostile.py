@@ -127,3 +127,18 @@ def test_strange_keys_and_values_end_in_a_verdict_or_one_line(tmp_path):
         path.write_text(f"variant: pure\nepsilon: {value}\nmechanism: Laplace\nscale: {value}\n")
         facts = read_facts(path)
         assert facts.variants == ["pure"]
+
+
+def write_statement(folder, text):
+    path = folder / "record.yaml"
+    path.write_text(f"variant: pure\nepsilon: 1\nstatement: '{text}'\n")
+    return path
+
+
+def test_a_text_full_of_numbers_is_refused_at_once(tmp_path):
+    with pytest.raises(DataError, match="states 15000 numbers"):
+        read_facts(write_statement(tmp_path, "epsilon = 1, " * 15000))
+
+
+def test_a_sum_without_end_is_read_at_once(tmp_path):
+    assert read_facts(write_statement(tmp_path, "1 + " * 5000)).variants == ["pure"]
