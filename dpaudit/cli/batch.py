@@ -254,7 +254,8 @@ def _places(paths: ReportPaths, kept: Sequence[Certificate]) -> list[str]:
         given = _of_reader([one for one in kept if one.kind == "mechanism"])
         files = [len(one.instance["sha256"]) for one in kept if one.kind == "outputs"]
         given += " --outputs FILE" * max(files, default=0)
-        lines.append(f"Certificate: {paths.certificate}; check it with dpaudit verify{given}")
+        check = f"dpaudit verify {shlex.quote(str(paths.certificate))}{given}"
+        lines.append(f"Certificate: {paths.certificate}; check it with {check}")
     return [*lines, *_holding(paths)]
 
 

@@ -45,6 +45,10 @@ def sheet(
     relation: Annotated[
         str | None, typer.Option(help="With --mechanism: what makes the two neighbours.")
     ] = None,
+    outputs: Annotated[
+        list[str] | None,
+        typer.Option(help="Of reports on files of outputs: each file, to be counted again."),
+    ] = None,
     data_path: Annotated[
         str | None, typer.Option(help="Where a dataset's files are (default: $DPAUDIT_DATA).")
     ] = None,
@@ -72,6 +76,7 @@ def sheet(
         "mechanism": reference,
         "relation": relation,
         "data_path": data_path,
+        "outputs": outputs or None,
         **records_given({"dataset": dataset, "neighbour": neighbour}, mechanism),
     }
     reader = Reader(**{name: value for name, value in given.items() if value is not None})

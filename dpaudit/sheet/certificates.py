@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from dpaudit.errors import DpauditError
+from dpaudit.errors import DataError, DpauditError
 from dpaudit.text import one_line
 from dpaudit.verification import Document, Reader, read, verify
 
 State = Literal["verified", "reserved", "fails", "not checked", "none"]
 _OF_CODE = ("mechanism", "replay")  # kinds that are drawn again by whoever has the code
 _OF_ONE_DATASET = ("property",)  # kinds that have no neighbours
+_OF_COUNTS = ("attack-table", "outputs")
 _AGREEMENT = 1e-6
 _NO_MORE = 1 + _AGREEMENT  # a report may state less than its certificate
 
@@ -65,7 +67,8 @@ class Program:
 class Stated:
     """What a report states that its certificate has to state as well; None where it does not.
 
-    ``number`` is the claimed one, which ``lower`` is divided by for the ratio of a certificate.
+    ``number`` is the claimed one, which ``lower`` is divided by for the ratio of a certificate, and
+    ``files`` are the digests of the files of outputs that the report is about.
     """
 
     claim: str
@@ -75,6 +78,7 @@ class Stated:
     claimed: Mapping[str, Any] | None = None
     relation: str | None = None
     proves: Program | None = None
+    files: Sequence[str] | None = None
 
 
 def certificates_of(folder: Path) -> list[Document] | Checked:
@@ -128,7 +132,7 @@ def check_document(document: Document, reader: Reader) -> Checked:
     if document.kind in _OF_CODE and reader.mechanism is None:
         return Checked("not checked", "nobody named the code (--mechanism)")
     try:
-        verdict = verify(document, reader)
+        verdict = verify(document, _with_files_of(document, reader))
     except DpauditError as error:
         return Checked("not checked", one_line(str(error)))
     if not verdict.verified:
@@ -136,6 +140,27 @@ def check_document(document: Document, reader: Reader) -> Checked:
     if verdict.reservations:
         return Checked("reserved", one_line("; ".join(verdict.reservations)), verdict.ratio)
     return Checked("verified", ratio=verdict.ratio)
+
+
+def _with_files_of(document: Document, reader: Reader) -> Reader:
+    """Return the reader with those of its files of outputs that a certificate is of, in its order.
+
+    Where some are missing, all stay: they are not those of the certificate, which then fails.
+    """
+    digests = document.instance.get("sha256")
+    if document.kind != "outputs" or not reader.outputs or not isinstance(digests, list):
+        return reader
+    files = {_sha256(Path(one)): one for one in reader.outputs}
+    if not all(isinstance(one, str) and one in files for one in digests):
+        return reader
+    return replace(reader, outputs=[files[one] for one in digests])
+
+
+def _sha256(file: Path) -> str:
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    except OSError as error:
+        raise DataError(f"{file}: cannot be read ({error.strerror or 'damaged'})") from None
 
 
 def _agrees(document: Document, stated: Stated) -> bool:
@@ -159,7 +184,9 @@ def _disagreements(document: Document, stated: Stated) -> Iterable[str]:
     code = document.instance.get("mechanism")
     if isinstance(code, Mapping) and stated.sha256 not in (None, code.get("sha256")):
         yield "it is of other code than the report"
-    claimed = document.instance.get("claimed", document.instance.get("claim"))
+    if stated.files is not None and list(stated.files) != document.instance.get("sha256"):
+        yield "it is of other files of outputs than the report"
+    claimed = _claimed_in(document)
     if isinstance(claimed, Mapping) and stated.claimed is not None:
         if _numbers_in(claimed) != _numbers_in(stated.claimed):
             yield "it is of another claim than the report"
@@ -189,3 +216,10 @@ def _differences(document: Document, program: Program) -> Iterable[str]:
 
 def _last_name(reference: str) -> str:
     return reference.rpartition(":")[2].rpartition(".")[2]
+
+
+def _claimed_in(document: Document) -> Any:
+    """Return what a certificate says is claimed: of counts its parameters, else of its instance."""
+    if document.kind in _OF_COUNTS:
+        return {name: document.parameters.get(name) for name in ("epsilon", "delta")}
+    return document.instance.get("claimed", document.instance.get("claim"))

@@ -31,6 +31,7 @@ from dpaudit.sheet.certificates import (
 from dpaudit.text import one_line
 from dpaudit.verdicts import Verdict, gravest
 from dpaudit.verification import Document, Reader
+from dpaudit.verification.outputs import CLAIM as OUTPUTS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,14 +205,22 @@ def _of_result(
 def _stated_by(result: Result) -> Stated:
     """Return what the certificate of a refutation has to state as well."""
     point = {"epsilon": result.claimed.epsilon, "delta": result.claimed.delta}
+    files = _files_of_outputs(result)
     return Stated(
-        claim=result.claim,
+        claim=result.claim if files is None else OUTPUTS,
         lower=result.measured.lower,
         number=value_of(result.claimed, result.kind),
         sha256=None if result.code is None else result.code.sha256,
         claimed=None if point["epsilon"] is None else point,
         relation=one_line(result.relation),
+        files=files,
     )
+
+
+def _files_of_outputs(result: Result) -> Sequence[str] | None:
+    """Return the digests of the files that hold the outputs of a result; None where it has none."""
+    digests = result.parameters.get("sha256")
+    return digests if "outputs" in result.parameters and isinstance(digests, list) else None
 
 
 def _about(parameters: Mapping[str, Any]) -> str | None:

@@ -246,7 +246,7 @@ def test_only_certificates_of_own_mechanisms_need_a_mechanism():
     paths = SimpleNamespace(html="a.html", certificate="c.json", all=())
     report, line, *_ = _places(paths, [certificate(), certificate(kind="algebra")])
     assert report == "Report: a.html"
-    assert line.startswith("Certificate: c.json; check it with dpaudit verify --mechanism")
+    assert line.startswith("Certificate: c.json; check it with dpaudit verify c.json --mechanism")
     _, line, *_ = _places(paths, [certificate(kind="algebra")])
-    assert line == "Certificate: c.json; check it with dpaudit verify"
+    assert line == "Certificate: c.json; check it with dpaudit verify c.json"
     assert len(_places(SimpleNamespace(html="a", certificate=None, all=()), [])) == 1

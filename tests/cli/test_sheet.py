@@ -297,6 +297,44 @@ def test_reports_of_other_commands(dpaudit, tmp_path, monkeypatch):
     assert made(tmp_path / "table").headline.startswith("NOTHING IS CLAIMED: at least 2.62")
 
 
+@pytest.fixture
+def outputs(dpaudit, tmp_path, monkeypatch):
+    """A refutation from two files of outputs, as a reviewer has it."""
+    import numpy as np
+
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    for name, count in (("with.csv", 42), ("without.csv", 41)):
+        np.savetxt(name, count + rng.laplace(scale=0.4, size=800))
+    files = ("--outputs", "with.csv", "without.csv")
+    assert dpaudit("audit", *files, "--epsilon", "1", "--out", "review").status == 1
+    return tmp_path / "review"
+
+
+def test_files_of_outputs_are_counted_again_for_a_sheet(dpaudit, outputs):
+    assert "Its certificate stands with a reservation (the counts" in made(outputs).headline
+    for files in (["with.csv", "without.csv"], ["without.csv", "with.csv", "review/report.json"]):
+        given = [word for one in files for word in ("--outputs", one)]
+        ran = dpaudit("sheet", "review", *given)
+        assert "Its certificate was checked again for this sheet and stands" in ran.out
+    ran = dpaudit("sheet", "review", "--outputs", "with.csv", "--outputs", "with.csv")
+    assert "ITS CERTIFICATE DOES NOT VERIFY" in ran.out
+    ran = dpaudit("sheet", "review", "--outputs", "none.csv")
+    assert "was not checked for this sheet: none.csv: cannot be read" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "other"),
+    [("parameters", "epsilon", 0.5), ("instance", "sha256", ["0" * 64] * 2)],
+)
+def test_a_certificate_of_other_outputs_or_another_claim_fails(outputs, part, name, other):
+    file = outputs / "certificate.json"
+    document = json.loads(file.read_text())
+    document[part][name] = other
+    file.write_text(json.dumps(document))
+    assert "ITS CERTIFICATE DOES NOT VERIFY (it is of " in made(outputs).headline
+
+
 def test_what_is_no_report_is_named(dpaudit, tmp_path):
     for name, content in (("a.json", "{}"), ("b.json", "{"), ("c.json", "[1]")):
         (tmp_path / name).write_text(content)
