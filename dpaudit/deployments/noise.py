@@ -41,7 +41,7 @@ def _of_noise(facts: Facts, scope: Scope, *, is_whole: bool) -> Iterator[Check]:
         return
     family = _family(facts, scope) or ("gaussian" if noise.kind == "multiplier" else "")
     sensitivity = scope.first("sensitivity")
-    epsilon = scope.first("epsilon") or (None if is_whole else _component(facts, "epsilon"))
+    epsilon = scope.first("epsilon") or _epsilon_beside(facts, is_whole=is_whole)
     rho = scope.first("rho") or (None if is_whole else _component(facts, "rho"))
     numbers = [one for one in (noise, sensitivity, epsilon, rho) if one is not None]
     if epsilon is None and rho is None:
@@ -70,6 +70,19 @@ def _component(facts: Facts, kind: str) -> Number | None:
     """Return the record's own number, of which a release that is stated elsewhere is a part."""
     found = facts.field(kind)  # type: ignore[arg-type]  # epsilon or rho
     return found if found is not None and found.is_single else None
+
+
+def _epsilon_beside(facts: Facts, *, is_whole: bool) -> Number | None:
+    """Return the epsilon that noise has beside it, where the scope of the noise states none.
+
+    Of the whole record it is that of one release or of a period, unless so many are stated.
+    """
+    if not is_whole:
+        return _component(facts, "epsilon")
+    if any(facts.field(kind) is not None for kind in ("rho", "count")):
+        return None
+    found = [one for one in facts.fields if one.kind == "epsilon" and one.role == "each"]
+    return found[0] if len(found) == 1 and found[0].is_single else None
 
 
 def _laplace(
@@ -102,12 +115,16 @@ def _judged(
     numbers: Sequence[Number],
 ) -> Iterator[Check]:
     """Judge an epsilon by what its noise has: less is none, more is looser."""
-    words = f"{start}; the record says {epsilon.written}"
+    period = epsilon.per if epsilon.role == "each" and epsilon.per != "each" else ""
+    words = f"{start}; the record says {epsilon.written}" + (f" a {period}" if period else "")
     count, sampling = scope.first("count"), scope.first("sampling")
     slack = epsilon.slack + 0.005 * (answer.upper if math.isfinite(answer.upper) else 0.0)
     unsure = sampling is not None or "amplification" in facts.remarks
     outcome: Outcome = "does not"
-    if epsilon.value + min(slack, 0.01 * epsilon.value) >= answer.upper:
+    if epsilon.value + min(slack, 0.01 * epsilon.value) >= answer.upper and period:
+        outcome = "cannot be said"
+        words += f", and how many releases a {period} has is not stated"
+    elif epsilon.value + min(slack, 0.01 * epsilon.value) >= answer.upper:
         outcome = "agrees"
         if epsilon.value > _LOOSE * answer.upper:
             words += ", which is looser and holds"

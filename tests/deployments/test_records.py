@@ -102,6 +102,22 @@ def test_less_than_the_arithmetic_does_not_agree_and_more_does(record, tmp_path)
     assert ends(tmp_path, record) == ["does not", "agrees", "agrees", "agrees"]
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "outcomes"),
+    [
+        ("0.4 per day", ["does not"]),
+        ("0.6 per day", ["cannot be said"]),
+        ("0.4 per query", ["does not"]),
+        ("0.6 per query", ["agrees"]),
+    ],
+)
+def test_noise_is_held_against_the_epsilon_of_a_release_or_a_period(epsilon, outcomes, tmp_path):
+    """A day has a release or more: what one of them spends is the least of a day."""
+    noise = "mechanism: Laplace\nsensitivity: 1\nscale: 2\n"
+    found = judged(tmp_path, f'{noise}epsilon: "{epsilon}"\n')
+    assert [one.outcome for one in found.checks if one.code == "laplace"] == outcomes
+
+
 def test_a_looser_number_is_noted_and_holds(tmp_path):
     judgement = judged(tmp_path, SOUND["looser than Laplace noise"])
     (found,) = [one for one in judgement.checks if one.code == "laplace"]
