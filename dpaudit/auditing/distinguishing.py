@@ -237,8 +237,12 @@ def _imports(one: Distinguisher) -> bool:
 
 
 def _few_values(drawer: Drawer, purpose: str) -> bool:
-    """Return whether outputs repeat themselves: not asked where few are drawn."""
-    if drawer.sparing:
+    """Return whether outputs repeat themselves.
+
+    Not asked where few are drawn, nor where each is a call of its own, as of a program that is run
+    for every output: `with_further` sees it on what attacks learn on.
+    """
+    if drawer.sparing or drawer.unit == 1:
         return False
     one = drawer.transcripts(Side.DATASET, 1, f"{purpose}probing")
     if one.nbytes * 2 * _PROBED > _PROBING_BYTES:

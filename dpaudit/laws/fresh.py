@@ -20,6 +20,7 @@ from numpy.random import Generator
 
 from dpaudit._references import load_reference
 from dpaudit.errors import InvalidArgument, Shown
+from dpaudit.laws.outside import Outside
 
 PROCESS = "process"
 _VARIABLE = "env:"
@@ -27,6 +28,10 @@ _EXPECTED = (
     "a function that is called before every output, 'process' for one output a process, 'env:NAME' "
     "for a variable of the environment, or the name of an argument, an attribute or a global "
     "(also as module:name) that gets another value for every output"
+)
+_UNSEEN = (
+    "'process' for a program that goes on, which has read its environment when the variable gets "
+    "another value; or a command that is run for every output (protocol 'once')"
 )
 _LENGTH = 32  # letters of a salt whose length nobody knows
 
@@ -96,6 +101,18 @@ every output
         return
     if not isinstance(given, str) or not given or given == _VARIABLE:
         raise InvalidArgument("fresh", given, _EXPECTED)
+
+
+def require_seen(given: Any, outside: Outside) -> None:
+    """Refuse a variable that is made anew for a program that goes on, which would never see it.
+
+    Raises
+    ------
+    InvalidArgument
+        No output could depend on what is made anew.
+    """
+    if isinstance(given, str) and given.startswith(_VARIABLE) and outside.goes_on:
+        raise InvalidArgument("fresh", given, _UNSEEN)
 
 
 def fresh_of(given: Any, function: Any) -> Fresh | None:

@@ -9,6 +9,7 @@ from dpaudit._references import called, load_reference
 from dpaudit.errors import InvalidArgument, what_happened
 from dpaudit.execution.failures import CannotTravel, CodeFailed
 from dpaudit.execution.tasks import has_last_task, pickled, start_generators_anew
+from dpaudit.laws.code import outside_of
 from dpaudit.laws.instances import remember
 from dpaudit.store.identity import identified
 from dpaudit.store.sealing import Unidentified
@@ -43,7 +44,9 @@ def nothing() -> None:
 
 
 def had(mechanism: Any) -> None:
-    """Return nothing, where the mechanism is."""
+    """Return nothing, where the mechanism is: what is no code of Python begins, if it did not."""
+    if (outside := outside_of(mechanism)) is not None:
+        outside.begin()
 
 
 def made_here(what: str, reference: str) -> bytes:

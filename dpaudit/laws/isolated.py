@@ -33,7 +33,7 @@ from dpaudit.execution.surveys import parcel_for_processes
 from dpaudit.execution.tasks import libraries_here
 from dpaudit.laws.calling import When
 from dpaudit.laws.code import Code, hashed, outside_of, place_of
-from dpaudit.laws.fresh import PROCESS
+from dpaudit.laws.fresh import PROCESS, require_seen
 from dpaudit.laws.in_worker import (
     had,
     identity_of,
@@ -346,6 +346,7 @@ def isolated(given: Any, isolation: Isolation, reading: Reading = AS_IT_IS) -> P
     _require_processes(isolation, reading)
     if isinstance(given, Outside):
         settled = given.settled(None if isolation.in_process else isolation.limits)
+        require_seen(reading.fresh, settled)
         placed = _isolated(settled, isolation, reading)
         return placed._replace(remarks=tuple(settled.remarks))
     return _isolated(given, isolation, reading)

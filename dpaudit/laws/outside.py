@@ -68,6 +68,15 @@ class Outside(ABC):
         """
         return self
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether one process of it draws many outputs, so that it sees no later environment."""
+        return False
+
+    def begin(self) -> None:
+        """Start what has to be there before the first output, so that its time can be seen."""
+        return
+
     @abstractmethod
     def __call__(self, dataset: Any, *given: Any) -> Any:
         """Return one output, or as many as trials, by `form`."""

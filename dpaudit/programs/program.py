@@ -21,7 +21,7 @@ from dpaudit.execution.processes import Limits
 from dpaudit.laws.isolated import named
 from dpaudit.laws.outside import Outside
 from dpaudit.programs.command import DATA, SEED, Command, digest_of
-from dpaudit.programs.lines import Conversation, Hello, greeting
+from dpaudit.programs.lines import VERSION, Conversation, Hello, greeting
 from dpaudit.programs.printed import NotAnOutput, output_of, refused
 from dpaudit.programs.records import File, Format, digest_of_records, plain
 from dpaudit.programs.running import ProgramFailed, TooMuch, printed_by
@@ -114,9 +114,10 @@ class Program(Outside):
         """
         if self._runs_once:
             return replace(self, place=str(_place()) if self._line.has(DATA) else None)
-        if self.protocol is not None or self._asked(limits, self._answers_greeting):
-            return self._greeted_in(limits)
-        return replace(self, protocol="once")
+        question = self._greeting if self.protocol is not None else self._tried
+        if (answer := self._asked(limits, question)) is None:
+            return replace(self, protocol="once")
+        return replace(self, protocol="lines", greeted=Hello(*answer))
 
     @property
     def _runs_once(self) -> bool | None:
@@ -132,17 +133,31 @@ class Program(Outside):
             given = self.command, self.protocol, self.folder
             return crew.call(_asked_there, *given, question.__name__)
 
-    def _answers_greeting(self) -> bool:
-        """Return whether the first line that it prints answers a greeting, with nothing more."""
+    def _tried(self) -> tuple[int, bool, str] | None:
+        """Return what its first line answers to a greeting after which its input ends, if it does.
+
+        What is no whole answer, or one of another version, is asked for once more, which says what
+        is wrong with it.
+        """
         try:
             printed = printed_by(self._line.arguments, self._line.folder, greeting())
         except (ProgramFailed, TooMuch):
-            return False
-        return Hello.read(printed.partition(b"\n")[0]) is not None
+            return None
+        line, _, rest = printed.partition(b"\n")
+        if (hello := Hello.read(line)) is None:
+            return None
+        whole = hello.version == VERSION and not rest
+        return (hello.version, hello.seeded, hello.name) if whole else self._greeting()
 
-    def _greeted_in(self, limits: Limits | None) -> Program:
-        version, seeded, name = self._asked(limits, self._greeting)
-        return replace(self, protocol="lines", greeted=Hello(version, seeded, name))
+    @property
+    def goes_on(self) -> bool:
+        """Whether it speaks the protocol: one process draws many outputs."""
+        return self.protocol == "lines"
+
+    def begin(self) -> None:
+        """Start and greet a program that speaks the protocol."""
+        if self.goes_on:
+            self._greeting()
 
     def _greeting(self) -> tuple[int, bool, str]:
         try:
