@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _NEITHER = frozenset({"nan", "inf", "+inf", "-inf", "infinity", "-infinity"})
 _MISSING = frozenset({"", "na", "n/a", "null", "none", "-"})
 _DIGITS = 6  # after a comma: more than a second column of counts has
-_FRACTION = re.compile(r"[+-]?\d+,\d+")
+_FRACTION = re.compile(r"[+-]?(\d+|[1-9]\d{0,2}(\.\d{3})+),\d+")  # points part thousands
 _MOST = 10**7  # rows
 
 
@@ -176,9 +176,9 @@ def _are_fractions(path: Path, lines: Sequence[str]) -> bool:
         return False
     if below is not lines and lines[0].count(",") == 1:
         return False  # a header of two names
-    if below is not lines:
+    if below is not lines or any(one.count(".") > 1 for one in sample):
         return True
-    whole, digits = zip(*(one.split(",") for one in sample), strict=True)
+    whole, digits = zip(*(one.replace(".", "").split(",") for one in sample), strict=True)
     steps = np.diff([int(one) for one in whole])
     if len(steps) > 1 and steps[0] and (steps == steps[0]).all():
         return False  # the first of two columns counts lines

@@ -90,6 +90,17 @@ def test_parquet_is_read(tmp_path):
     assert np.array_equal(numbers(tmp_path / "a.parquet")[0], TWO)
 
 
+def test_points_of_thousands_part_no_columns(tmp_path):
+    file = tmp_path / "sums.csv"
+    file.write_text("Summe\n1.042,25\n999,5\n-1.234.567,125\n")
+    assert numbers(file)[0].tolist() == [[1042.25], [999.5], [-1234567.125]]
+    file.write_text("1.042,285\n1.043,286\n1.044,287\n1.049,201\n")
+    with pytest.raises(DataError, match="may be one number with a decimal comma, or two"):
+        numbers(file)
+    file.write_text("first,second\n1.042,285\n1.043,286\n")
+    assert numbers(file)[0].tolist() == [[1.042, 285], [1.043, 286]]
+
+
 def test_what_is_guessed_is_said(tmp_path):
     (tmp_path / "a.csv").write_text("x;y\n" + lines(TWO, ";", ","))
     (tmp_path / "b.csv").write_bytes(lines(TWO).encode("utf-16"))
