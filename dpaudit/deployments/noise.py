@@ -13,6 +13,7 @@ from dpaudit.deployments.vocabulary import GAUSSIAN
 
 _LOOSE = 1.01
 _LAPLACE = frozenset({"laplace", "geometric"})
+_OF_A_RUN = ("steps", "rounds", "iterations")  # their epsilon is that of the run
 _NOISE = ("scale", "sigma", "variance", "multiplier")
 
 
@@ -178,6 +179,8 @@ def _gaussian(
             update={"numbers": [one for one in scope.numbers if one.kind != "sampling"]}
         )
     else:
+        if epsilon.role == "each" or epsilon.per:
+            times = 1
         answer = arithmetic.of_noise(moved, deviation, delta.value, times)
         start = (
             f"Gaussian noise of deviation {rounded(deviation)} on a sensitivity of {rounded(moved)}"
@@ -185,7 +188,20 @@ def _gaussian(
         start += f", {times} times," if times > 1 else ""
     if answer is not None:
         start += f" is epsilon {rounded(answer.upper)} at delta = {delta.written}"
+        once = None if sampling is not None else arithmetic.of_noise(moved, deviation, delta.value)
+        if count is not None and times > 1 and _is_of_one(epsilon, count, once, answer):
+            words = f"{start}; the record says {epsilon.written}, which holds for one of "
+            words += f"{count.written}, and not whether it is of one or of all"
+            yield made("gaussian", "cannot be said", words, [*numbers, delta])
+            return
         yield from _judged(facts, scope, "gaussian", start, answer, epsilon, [*numbers, delta])
+
+
+def _is_of_one(epsilon: Number, count: Number, once: Answer | None, every: Answer) -> bool:
+    """Return whether an epsilon holds for one of many releases, not for all, and may be of one."""
+    if once is None or epsilon.role == "total" or count.path.rsplit(".")[-1] in _OF_A_RUN:
+        return False
+    return once.upper <= epsilon.value < every.lower
 
 
 def _rho_of_noise(

@@ -383,6 +383,22 @@ PLANTED: dict[str, tuple[str, float | None, str]] = {
         36.5,
         "variant: pure\nepsilon_per_day: 0.1\ndays: 365\nepsilon_total: 10\nmechanism: Laplace\n",
     ),
+    "statement: less than one Gaussian release has": (
+        "gaussian",
+        9.855,
+        "mechanism: Gaussian\nsensitivity: 1\nsigma: 3\nepsilon: 1\ndelta: 1e-6\nreleases: 30\n",
+    ),
+    "statement: a total of Gaussian releases": (
+        "gaussian",
+        9.855,
+        "mechanism: Gaussian\nsensitivity: 1\nsigma: 3\ntotal_epsilon: 2\ndelta: 1e-6\n"
+        "releases: 30\n",
+    ),
+    "statement: a run of Gaussian steps": (
+        "gaussian",
+        9.855,
+        "mechanism: Gaussian\nsensitivity: 1\nsigma: 3\nepsilon: 2\ndelta: 1e-6\nsteps: 30\n",
+    ),
     "statement: mu": (
         "mu",
         4.88655,
@@ -517,6 +533,10 @@ SOUND: dict[str, str] = {
 
 # Records of which nothing can be said: the code of the reason.
 OPEN: dict[str, tuple[str, str]] = {
+    "an epsilon of one release or of all": (
+        "gaussian",
+        "mechanism: Gaussian\nsensitivity: 1\nsigma: 3\nepsilon: 2\ndelta: 1e-6\nreleases: 30\n",
+    ),
     "nothing stated": ("no-parameters", registry_record(variant_name=PURE, mechanisms="Laplace")),
     "no delta": (
         "variant",
