@@ -75,7 +75,7 @@ BEGINNINGS = (
         ((*_AUDIT, "--url", "http://host/count?rows={data}&nonce={fresh}", *_PAIR),),
         "Its answers must not come from a cache: {fresh} is new in every request. --body sends the "
         "data in a request of its own kind, --rate keeps to a limit.",
-        "docs/anything.md",
+        "docs/services.md",
         {"http://host/count": "the request, with {data} where records go", **_FILES, **_CLAIM},
     ),
     Beginning(
@@ -160,18 +160,31 @@ BEGINNINGS = (
         "twin",
         "only a table and its synthetic twin",
         (),
-        "Nobody can say anything of privacy: it is about what else could have come out, and of one "
-        "table there is one outcome. A distance between the two measures no privacy: a mechanism "
-        "that returns a stranger's data with a coin passes it, and a private one fails it by "
-        "chance. With the program that made the twin, begin at code or program: it is run on the "
-        "table and on a neighbour.",
+        "Nobody can say anything of privacy: it is about what else could have come out, and of "
+        "one table there is one outcome. A distance between the two measures no privacy: a "
+        "program that tosses a coin and returns either good synthetic data or the table itself "
+        "passes half of the time, and a private one may fail by chance. With the program that "
+        "made the twin, begin at code or program: it is run on the table and on a neighbour.",
         "docs/start.md",
     ),
 )
 
 
+# What the pages call them as well.
+_ALSO = {
+    "attack": "table",
+    "files": "outputs",
+    "function": "code",
+    "library": "package",
+    "statement": "record",
+    "stream": "outputs",
+    "training": "canaries",
+    "vendor": "record",
+}
+
+
 def beginning_of(word: str) -> Beginning:
-    """Return the beginning of a word, or of its number in the menu.
+    """Return the beginning of a word, of another word for it, or of its number in the menu.
 
     Raises
     ------
@@ -182,10 +195,13 @@ def beginning_of(word: str) -> Beginning:
     --------
     >>> beginning_of("4").word
     'outputs'
+    >>> beginning_of("function").word
+    'code'
     """
     from dpaudit.errors import UnknownName
 
+    named = word.strip().lower()
     for number, one in enumerate(BEGINNINGS, 1):
-        if word.strip().lower() in (one.word, str(number)):
+        if _ALSO.get(named, named) in (one.word, str(number)):
             return one
     raise UnknownName("start", word, [one.word for one in BEGINNINGS])
