@@ -191,7 +191,7 @@ def alternatives(event: Event) -> tuple[Event, ...]:
         case Parallel(events=events, count=count):
             ways = tuple(way for one in events for way in alternatives(one))
             return tuple(repeated(way, count) for way in ways) if count else ()
-        case Sequence(events=events) if _holds_parallel(event):
+        case Sequence(events=events) if holds_parallel(event):
             each = [found for one in events if (found := alternatives(one))]
             number = math.prod(map(len, each))
             if number > _MOST_ALTERNATIVES:
@@ -201,9 +201,10 @@ def alternatives(event: Event) -> tuple[Event, ...]:
     return (event,)
 
 
-def _holds_parallel(event: Event) -> bool:
+def holds_parallel(event: Event) -> bool:
+    """Return whether parts of an event are about disjoint data."""
     if isinstance(event, Sequence):
-        return any(_holds_parallel(one) for one in event.events)
+        return any(holds_parallel(one) for one in event.events)
     return isinstance(event, Parallel)
 
 

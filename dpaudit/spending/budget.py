@@ -21,6 +21,7 @@ from dpaudit.errors import BudgetExceeded, DataError, InvalidArgument, Shown, Un
 from dpaudit.neighbours import RELATIONS
 from dpaudit.spending.chain import Chain, Entry, Header, Stated, Torn, name_of_group, write_line
 from dpaudit.spending.charges import (
+    ONE_GROUP,
     check_relation,
     event_of,
     price_of,
@@ -37,7 +38,6 @@ from dpaudit.text import one_line
 _SHORT = {"add-remove": "add-remove-record", "replace": "replace-record"} | {
     "zero-out": "zero-out-record"
 }
-_ONE_GROUP = ("add-remove-record", "zero-out-record")  # neighbours differ in one group alone
 WAIT = 60.0  # seconds for others who write
 
 
@@ -456,7 +456,7 @@ def _check_partition(partition: str | None, relation: str) -> None:
     if partition is None:
         return
     _stated("partition", partition)
-    if relation not in _ONE_GROUP:
+    if relation not in ONE_GROUP:
         expected = f"none: under {relation} the record that is put in may be in another group"
         raise InvalidArgument("partition", partition, expected)
 

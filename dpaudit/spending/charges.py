@@ -14,6 +14,7 @@ import dpaudit.extension.registry as registry
 from dpaudit.accounting.events import ApproximateRelease, Event, Parallel, Sequence, repeated
 from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.accounting.samples import SAMPLES
+from dpaudit.accounting.sharing import holds_parallel
 from dpaudit.accounts.account import Part, Target, read_target
 from dpaudit.errors import InvalidArgument, Shown
 from dpaudit.guarantees import rounding
@@ -21,6 +22,7 @@ from dpaudit.spending.chain import Chain, Entry, Header, Stated
 from dpaudit.spending.filters import Terms, Total
 from dpaudit.spending.price import Price, add_prices, price_event
 
+ONE_GROUP = ("add-remove-record", "zero-out-record")  # neighbours differ in one group alone
 _NOISE = ("noise_scale", "noise_multiplier")
 _USUAL = {
     "sigma": _NOISE,
@@ -129,6 +131,12 @@ def check_relation(target: Target, header: Header) -> None:
         if part.relation not in ("any", header.relation):
             expected = f"{header.relation}, which the budget is about"
             raise InvalidArgument(f"relation of {part.card.name}", part.relation, expected)
+        if header.relation not in ONE_GROUP and holds_parallel(part.event):
+            expected = (
+                f"releases without groups: under {header.relation} a record may be in one group "
+                "and the record that is put in in another, so that two are charged"
+            )
+            raise InvalidArgument(part.card.name, Shown("groups"), expected)
 
 
 def tables_of(target: Target) -> tuple[dict[str, Any], ...]:

@@ -224,6 +224,20 @@ def test_a_pure_budget_says_why_it_has_no_number_for_gaussian_noise(path):
         budget.charge("gaussian", sigma=100)
 
 
+@pytest.mark.parametrize("relation", ["replace", "replace-label", "replace-column"])
+def test_a_record_that_is_replaced_may_be_in_two_groups_of_a_release(path, tmp_path, relation):
+    """Each group costs 0.5: a record that moves costs 1, and the worst group alone is half."""
+    group = '[[group]]\n[[group.release]]\nkind = "laplace"\nnoise_scale = 2\n'
+    (tmp_path / "night.toml").write_text(group * 2)
+    budget = Budget.create(path, epsilon=0.75, relation=relation)
+    with pytest.raises(InvalidArgument, match="without groups: under replace"):
+        budget.charge(str(tmp_path / "night.toml"))
+    with pytest.raises(InvalidArgument, match="without groups: under replace"):
+        budget.charge("parallel-groups", at_delta=1e-9)
+    one = Budget.create(path.with_name("other.jsonl"), epsilon=0.75)
+    assert one.charge(str(tmp_path / "night.toml")).spent == 0.5
+
+
 @pytest.mark.parametrize("spelling", [" north", "north\n", "No\u0308rd", "north  west"])
 def test_a_group_has_no_second_budget_under_another_spelling(path, spelling):
     budget = Budget.create(path, epsilon=1.0, partition="regions")
