@@ -54,6 +54,8 @@ class Subject:
         The claim: of which neighbours, what it bounds, by which number, at which delta.
     instance
         Of an installed claim, a digest of its data and parameters.
+    observe
+        What an attacker sees besides outputs, such as the time of a call; None if nothing.
     """
 
     audit: str
@@ -63,6 +65,7 @@ class Subject:
     claimed: float | None
     delta: float | None = None
     instance: str | None = None
+    observe: str | None = None
 
     @classmethod
     def of(cls, result: Result, audit: str | None = None) -> Subject:
@@ -77,6 +80,7 @@ class Subject:
             claimed=value_of(result.claimed, result.kind),
             delta=result.claimed.delta,
             instance=_digest(result) if function is None else None,
+            observe=", ".join(sorted(map(one_line, result.observe))) or None,
         )
 
     def differences(self, other: Subject) -> list[str]:
@@ -358,7 +362,7 @@ def _read(path: Path, *, may_be_missing: bool) -> tuple[Entry, ...]:
     return tuple(found)
 
 
-_WORDS = ("audit", "mechanism", "relation", "quantity", "instance", "reason")
+_WORDS = ("audit", "mechanism", "relation", "quantity", "instance", "observe", "reason")
 _NUMBERS = ("claimed", "delta", "lower", "up_to", "confidence")
 _DAYS = ("date", "until")
 _NEEDED = ("audit", "relation", "quantity", "lower", "reason", "date")
@@ -385,6 +389,7 @@ def _entry(table: object, where: str) -> Entry:
             claimed=numbers.get("claimed"),
             delta=numbers.get("delta"),
             instance=words.get("instance"),
+            observe=words.get("observe"),
         ),
         lower=numbers["lower"],
         up_to=numbers.get("up_to", numbers["lower"]),

@@ -84,6 +84,7 @@ def test_more_than_was_accepted_refutes_again(file, refuted):
         {"parameters": {"mechanism": "mine:other"}},
         {"relation": "add-remove-record"},
         {"quantity": "mu"},
+        {"observe": ["time"]},
         {"claimed": {"epsilon": 1.0, "delta": 1e-9}},
         {"claimed": {"epsilon": 0.5, "delta": 0.0}},
         {"claimed": {"epsilon": 1.25, "delta": 0.0}},
