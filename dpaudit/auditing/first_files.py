@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 
 from dpaudit.auditing.noisy_functions import NoisyFunction
@@ -187,7 +188,7 @@ class FirstFiles:
     def _comment(self, one: Tried) -> str:
         """Return the table of a function that does not run on made-up records, as a comment."""
         lines = self._table(one.function.reference).strip().splitlines()
-        why = f"# {one.function.reference} needs other records: {one.why}"
+        why = f"# {one.function.reference} does not run yet: {one.why}"
         return "\n" + "\n".join([why, *(f"# {line}" for line in lines)]) + "\n"
 
     def _test(self, audited: Sequence[str]) -> str:
@@ -238,8 +239,21 @@ def planned_files(folder: Path, ci: str) -> list[Path]:
     return [folder / name for name in (SPECIFICATION, TEST, JOBS[ci])]
 
 
+def _is_importable(reference: str, folder: Path) -> bool:
+    """Return whether the package of a function is found: one below ``src`` has to be installed."""
+    top = reference.partition(":")[0].partition(".")[0]
+    if any((folder / name).exists() for name in (top, f"{top}.py")):
+        return True
+    try:
+        return find_spec(top) is not None
+    except ValueError:  # a module that somebody made without one
+        return True
+
+
 def try_function(function: NoisyFunction, folder: Path, epsilon: float) -> Tried:
     """Return whether a function is audited on made-up records: its code runs, in a process."""
+    if not _is_importable(function.reference, folder):
+        return Tried(function, "its package is not installed: pip install --editable .")
     given = {"dataset": _DATASET, "neighbour": _NEIGHBOUR, "relation": "replace-record"}
     isolation = Isolation(limits=Limits(timeout=_SECONDS))
     try:

@@ -88,13 +88,25 @@ def test_what_is_wrong_is_refused_and_nothing_written(dpaudit, tmp_path, monkeyp
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_package_below_src_that_is_not_installed_is_named(dpaudit, tmp_path):
+    """What to do next, and no traceback of Python's own modules."""
+    package = tmp_path / "src" / "nobody_has_this"
+    package.mkdir(parents=True)
+    (package / "noise.py").write_text(
+        "def noisy(ages, rng):\n    return sum(ages) + rng.normal()\n"
+    )
+    ran = dpaudit("init", "--into", str(tmp_path))
+    said = "nobody_has_this.noise:noisy: its package is not installed: pip install --editable ."
+    assert (ran.status, said in ran.out) == (0, True)
+
+
 def test_what_does_not_run_is_a_comment_with_its_reason(tmp_path):
     functions = [NoisyFunction(f"pkg.a:{name}", 1, takes_generator=True) for name in ("f", "g")]
     tried = [Tried(functions[0], None), Tried(functions[1], 'raised KeyError: "age"')]
     made = FirstFiles(folder=tmp_path, ci="github", epsilon=1.0, tried=tried).contents()
     [audit] = tomllib.loads(made["privacy.toml"])["audit"]
     assert audit["mechanism"] == "pkg.a:f"
-    assert '# pkg.a:g needs other records: raised KeyError: "age"' in made["privacy.toml"]
+    assert '# pkg.a:g does not run yet: raised KeyError: "age"' in made["privacy.toml"]
     uncommented = made["privacy.toml"].partition('"age"\n')[2].replace("# ", "")
     assert tomllib.loads(uncommented)["audit"][0]["mechanism"] == "pkg.a:g"
     compile(made["test_privacy.py"], "test_privacy.py", "exec")
