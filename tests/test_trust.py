@@ -435,7 +435,7 @@ def test_a_specification_is_code(ran):
     assert ran["own"].status == 1  # and its module ran elsewhere
     assert ran["own"].foreign_code == set()
     started = [how for kind, _, how in ran["own"].events if kind == "subprocess.Popen"]
-    assert ["worker.py" in how for how in started] == [True]
+    assert ["worker.py" in how for how in started] in ([True], [])  # one waits, or is started
 
 
 @row("an answer of a service (`--url`, `dpaudit.Service`)")
@@ -806,7 +806,7 @@ def test_a_scan(ran):
     assert ran["scan"].foreign_code == set()
     assert not any("their_subjects" in what for what in ran["scan"].of("exec", "import"))
     started = [how for kind, _, how in ran["scan"].events if kind == "subprocess.Popen"]
-    assert ["worker.py" in how for how in started] == [True]
+    assert ["worker.py" in how for how in started] in ([True], [])  # one waits, or is started
 
 
 @pytest.mark.slow

@@ -112,6 +112,7 @@ def no_target_runs(pages: list[Path], environment: str) -> list[str]:
     for page in pages:
         inside = [block for block in blocks(page) if block.language not in READ_ONLY]
         asked = [(block.shown, library(block)) for block in inside]
+        there |= {name for _, name in asked if name and name.startswith(PROGRAM)}
         found += [f"{shown}: needs {name}" for shown, name in asked if name and name not in there]
         fences = re.findall(r"^[ >]*(?:```|~~~)", page.read_text(encoding="utf-8"), flags=re.M)
         if len(fences) != 2 * len(blocks(page)):

@@ -49,7 +49,10 @@ def test_a_test_audits_with_what_the_run_says(report):
     one = item(pytest.mark.dp(epsilon=2.0), pytest.mark.dp(epsilon=1.0, trials=500))
     options = {"dpaudit_store": "kept.sqlite", "dpaudit_report": report}
     run = SimpleNamespace(
-        options={"trials": 100}, confidence_of_each=0.9995, planned={one.nodeid: 3}
+        options={"trials": 100},
+        confidence_of_each=0.9995,
+        planned={one.nodeid: 3},
+        baseline=None,
     )
     config = SimpleNamespace(stash={hooks.RUN: run}, getoption=options.__getitem__)
     request = SimpleNamespace(config=config, node=one)

@@ -11,7 +11,6 @@ from dpaudit.auditing.looks import (
     Clock,
     Look,
     Slowly,
-    _clock,
     _round,
     _sizes,
     alone_of,
@@ -20,6 +19,7 @@ from dpaudit.auditing.looks import (
     plan,
     seed_of,
     taken,
+    clock,
 )
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.joint import joint_lower_bound
@@ -205,7 +205,7 @@ def test_the_most_that_trials_certify_is_of_all_on_one_side_and_none_on_the_othe
     ("seconds", "said"), [(0.4, "0 s"), (119.4, "119 s"), (120.0, "2 min"), (3570.0, "60 min")]
 )
 def test_a_duration_is_said_in_seconds_or_minutes(seconds, said):
-    assert _clock(seconds) == said
+    assert clock(seconds) == said
 
 
 @pytest.fixture

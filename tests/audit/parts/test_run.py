@@ -202,6 +202,7 @@ def test_what_leaked_is_looked_for_with_the_audit_s_error_probability(by_looks, 
 
     monkeypatch.setattr(running.witness, "added", added("witness"))
     monkeypatch.setattr(running.shrinking, "added", added("pair"))
+    monkeypatch.setattr(running.noise_places, "added", lambda result, case: result)
     schedule = SimpleNamespace(
         settings=Settings(confidence=0.9),
         has_time_to_explain=lambda drawer: True,

@@ -162,7 +162,7 @@ def test_a_plan_is_told_of_what_takes_two_seconds(pace, settings, case, told, mo
     monkeypatch.setattr(scheduling, "monotonic", lambda: 100.0)
     said = []
     executor = SimpleNamespace(progress=SimpleNamespace(tell=said.append), workers=3)
-    drawer = SimpleNamespace(executor=executor, seen_pace=lambda: pace, unit=2)
+    drawer = SimpleNamespace(executor=executor, seen_pace=lambda: pace, unit=2, mechanism=None)
     case = case or case_of(ApproximateDP(1.0, 0.0))
     asked = Settings(**settings)
     tell_plan(Schedule(case, asked, 1000, executor, None), drawer, 99.7)
