@@ -16,10 +16,10 @@ from dpaudit.auditing.looks import (
     alone_of,
     ceiling,
     chosen_on,
+    clock,
     plan,
     seed_of,
     taken,
-    clock,
 )
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.joint import joint_lower_bound
