@@ -257,6 +257,8 @@ def _column(path: Path, body: Sequence[_Row], place: int, name: str | None) -> _
     if 2 * numbers <= min(1000, len(cells)) and not _are_unfinished(cells[:1000]):
         return _Read(Column(name, _texts(path, body, cells)), False)
     commas = any("," in cell for cell in cells)
+    if commas:
+        _require_fractions(path, body, cells)
     plain = [_with_points(cell) for cell in cells] if commas else cells
     try:
         values = np.array(plain, dtype=np.float64)
@@ -268,6 +270,26 @@ def _column(path: Path, body: Sequence[_Row], place: int, name: str | None) -> _
 
 
 _THOUSANDS = re.compile(r",\d{3}\.")
+_GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
+
+
+def _require_fractions(path: Path, body: Sequence[_Row], cells: Sequence[str]) -> None:
+    """Refuse commas that part thousands, without a point that says so.
+
+    Raises
+    ------
+    DataError
+        A cell has two of them, or all have three digits behind, where others have no comma.
+    """
+    with_comma = [one for one in cells if "," in one]
+    whole = len(with_comma) < len(cells) or any("." in one for one in with_comma)
+    grouped = all(_GROUPS.fullmatch(one.partition(".")[0]) for one in with_comma)
+    for row, cell in zip(body, cells, strict=True):
+        hit = _GROUPS.fullmatch(cell)
+        if hit is not None and (cell.count(",") > 1 or (whole and grouped)):
+            expected = "numbers without marks between thousands"
+            said = f"line {row.line}: commas may part thousands or a fraction"
+            raise DataError(f"{path}: {said}, expected {expected}")
 
 
 def _are_unfinished(cells: Sequence[str]) -> bool:

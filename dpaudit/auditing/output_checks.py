@@ -37,10 +37,11 @@ _ONE = (
     "draw that was kept and given again; outputs alone do not say which"
 )
 _LABELS = (
-    "a column has few values, and none that both files have: a label of the file, or a part "
+    "a column has values that repeat, and none that both files have: a label, or a part "
     "without noise, and outputs do not say which: leave it out with --ignore, or give it alone"
 )
-_FEW = 20  # values of a label
+_FEW = 20  # values of a label; of more each stands there twice, on average
+_COPIED = 20  # values whose counts hardly ever have a divisor in common, by chance
 _REPEATED = (
     "values repeat that no grid explains: rows stand there several times, which would count "
     "several times"
@@ -117,9 +118,8 @@ def _of(name: str) -> str:
 
 
 def _is_sorted(values: Array) -> bool:
-    steps = np.diff(values)
-    one_way = not (steps < 0).any() or not (steps > 0).any()
-    return bool(one_way and steps.any())
+    falls, rises = (values[1:] < values[:-1]).any(), (values[1:] > values[:-1]).any()
+    return bool(falls != rises)
 
 
 def _order(side: str, rows: Array, names: Sequence[str]) -> SelfCheck:
@@ -155,6 +155,8 @@ def _duplicates(side: str, rows: Array, other: Array) -> SelfCheck:
     suspect = len(tied) - common
     p = _by_grid(rows) if suspect > common else 1.0
     said = f"{len(tied)} values repeat, {common} of them in the other file as well; p-value {p:.2g}"
+    if len(times) >= _COPIED and (copies := int(np.gcd.reduce(times))) > 1:
+        p, said = 0.0, f"each value stands there {copies} times, or a multiple of it"
     name = f"duplicates, {side}"
     return _check(name, f"{_of(name)}: {_REPEATED}", p, said, FALSE_ALARM)
 
@@ -217,12 +219,14 @@ def _of_both(on_p: Array, on_q: Array) -> list[SelfCheck]:
 
 
 def _labels(on_p: Array, on_q: Array, names: Sequence[str]) -> SelfCheck:
-    """Test that no column beside others has few values, each in one of the files alone."""
+    """Test that no column beside others has values that repeat, each in one of the files alone."""
     found = list[str]()
     if len(names) > 1:
         for n, name in enumerate(names):
             one, other = np.unique(on_p[:, n]), np.unique(on_q[:, n])
-            if max(len(one), len(other)) <= _FEW and not np.intersect1d(one, other).size:
+            few = max(len(one), len(other)) <= _FEW
+            repeated = 2 * len(one) <= len(on_p) and 2 * len(other) <= len(on_q)
+            if (few or repeated) and not np.intersect1d(one, other).size:
                 found.append(name)
     which = f": {', '.join(found[:3])}" if found else ""
     return _sure("labels", _LABELS, bool(found), f"{len(found)} columns{which}")

@@ -27,7 +27,8 @@ _YEARS, _UNITS = (1.2e9, 2.3e9), (1.0, 1e3, 1e6, 1e9)  # 2008 to 2042, in second
 # Names of columns that are no part of an output, and of one that says which dataset a row is of.
 _ASIDE = frozenset(
     "id index idx row rowid row_id run run_id runid no nr number trial draw iteration iter seed "
-    "uuid guid key timestamp date datetime created line unnamed:_0".split()
+    "uuid guid key timestamp date datetime created time elapsed line unnamed:_0 machine host "
+    "hostname worker batch session job pid".split()
 )
 _SIDES = frozenset(
     "dataset data side world group which label condition arm database db input neighbour neighbor "
@@ -262,7 +263,8 @@ def _matched(first: ColumnFile, second: ColumnFile) -> tuple[ColumnFile, ColumnF
     if None not in names and len(set(names)) == len(names) and set(names) == set(others):
         places = [others.index(name) for name in names]
         return first, replace(second, columns=tuple(second.columns[n] for n in places))
-    if len(names) != len(others):
+    moved = {one for one in names if one} & {one for one in others if one}
+    if len(names) != len(others) or any(names.index(o) != others.index(o) for o in moved):
         said = f"has {_columns(second)}, expected {_columns(first)} as in {first.path}"
         raise DataError(f"{second.path}: {said}")
     for one, other in zip(first.columns, second.columns, strict=True):
@@ -307,7 +309,7 @@ def _why_aside(one: Column, other: Column, *, alone: bool) -> str:
     """Return why a column is no part of an output, "" if it is one."""
     if _counts_rows(one.values, other.values):
         return "it counts rows, which is no output"
-    if _plain(one.name) in _ASIDE:
+    if not alone and _plain(one.name) in _ASIDE:
         return "by its name it is no output"
     if not one.is_text and all(map(_are_times, (one.values, other.values))):
         return "its numbers are time stamps, by their size"
@@ -326,10 +328,17 @@ def _counts_rows(one: Any, other: Any) -> bool:
     """Return whether numbers count: steps that are equal, or more even than draws ever are."""
     if one.dtype.kind == "U" or len(one) < 3 or len(other) < 3:
         return False
+    one, other = _without_overflow(one), _without_overflow(other)
     steps = [np.diff(values) for values in (one, other)]
     if all(s[0] != 0 and bool((s == s[0]).all()) for s in steps):
         return True
     return any(map(_is_even, (one, other, np.concatenate([one, other]))))
+
+
+def _without_overflow(values: Array) -> Array:
+    """Return values of which steps and their squares are doubles."""
+    most = float(np.abs(values).max())
+    return np.asarray(values / most * 1e100 if most > 1e100 else values)
 
 
 def _is_even(values: Array) -> bool:
@@ -367,6 +376,11 @@ def _numbers(first: ColumnFile, second: ColumnFile) -> tuple[Array, Array, tuple
 def _kinds(path: Path, one: Column, other: Column) -> Texts:
     """Return the kinds of texts that become a number each: of two kinds one of them."""
     kinds: Texts = np.unique(np.concatenate([one.values, other.values]))
+    sides = [set(each.values.tolist()) for each in (one, other)]
+    folded = [{text.strip().casefold() for text in side} for side in sides]
+    if not sides[0] & sides[1] and folded[0] & folded[1]:
+        said = f"{one.shown} has texts that the other file spells otherwise"
+        raise DataError(f"{path}: {said}, expected the same small and capital letters in both")
     if len(kinds) > _MOST_KINDS:
         said = f"{one.shown} holds {count(len(kinds))} different texts"
         raise DataError(f"{path}: {said}, expected numbers, or {_MOST_KINDS} kinds")

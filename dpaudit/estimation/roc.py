@@ -97,7 +97,8 @@ def roc_numbers(members: Array, others: Array, fprs: Sequence[float], alpha: flo
 def tpr_at(members: Array, others: Array, fpr: float, alpha: float) -> Interval:
     """Return the true-positive rate at a false-positive rate.
 
-    The estimate is that of the empirical curve, with coins between two thresholds.
+    The estimate is that of the empirical curve, with coins at a tie alone, as the interval is;
+    coins between any two thresholds may give more (`hull_tpr`).
 
     Examples
     --------
@@ -112,7 +113,7 @@ def tpr_at(members: Array, others: Array, fpr: float, alpha: float) -> Interval:
     high = 1.0
     if loose is not None:
         high = clopper_pearson(int((members >= loose).sum()), n, alpha / 2)[1]
-    estimate = _empirical(members, others, fpr)
+    estimate = _as_counted(members, others, fpr)
     return Interval(estimate, low, high)
 
 
@@ -142,8 +143,25 @@ def _curve(members: Array, others: Array) -> tuple[Array, Array]:
     return np.concatenate([[0.0], rates[0]]), np.concatenate([[0.0], rates[1]])
 
 
-def _empirical(members: Array, others: Array, fpr: float) -> float:
-    """Return the most of members at a false-positive rate, on the hull of the empirical curve."""
+def _as_counted(members: Array, others: Array, fpr: float) -> float:
+    """Return the most of members at a false-positive rate, with coins at the tie there."""
+    x, y = _curve(members, others)
+    n = int(np.searchsorted(x, fpr + 1e-12, side="right")) - 1
+    if n + 1 == len(x):
+        return float(y[n])
+    return float(y[n] + (y[n + 1] - y[n]) * (fpr - x[n]) / (x[n + 1] - x[n]))
+
+
+def hull_tpr(members: Array, others: Array, fpr: float) -> float:
+    """Return the most of members at a false-positive rate, on the hull of the empirical curve.
+
+    An estimate: coins between two thresholds may give more than any threshold.
+
+    Examples
+    --------
+    >>> hull_tpr(np.array([-1.0, 2.0]), np.array([0.0, 1.0]), 0.5)
+    0.75
+    """
     x, y = _hull(*_curve(members, others))
     return float(np.interp(fpr, x, y)) if fpr > 0 else float(y[x == 0].max())
 

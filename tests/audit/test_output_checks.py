@@ -10,6 +10,7 @@ import dpaudit
 from dpaudit.auditing.output_checks import checks_of
 from dpaudit.auditing.output_pairs import OutputPair, read_outputs
 from dpaudit.cli.main import main
+from dpaudit.errors import DataError
 from dpaudit.verification import Reader
 
 RNG = np.random.default_rng(11)
@@ -241,3 +242,57 @@ def test_a_file_of_audits_names_files_of_outputs(tmp_path, monkeypatch, capsys):
     assert json.loads(capsys.readouterr().out)["results"][0]["claim"] == "mine"
     assert run("audit", "in/audit.toml", "--trials", "50") == 2
     assert "trials: got 50, expected nothing of outputs" in capsys.readouterr().err
+
+
+def test_rows_that_are_copied_and_shuffled_on_a_grid_withhold_the_verdict(tmp_path):
+    rng = np.random.default_rng(5)
+    sides = [np.round(rng.laplace(at, 1, 60), 1) for at in (0.0, 1.0)]
+    copied = [rng.permutation(np.repeat(side, 10)) for side in sides]
+    assert audited(tmp_path, *copied, epsilon=1.0).verdict == "withheld"
+    alone = [np.round(rng.laplace(at, 1, 600), 1) for at in (0.0, 5.0)]
+    assert audited(tmp_path, *alone, epsilon=1.0).verdict == "refuted"
+
+
+@pytest.mark.parametrize("kinds", [30, 100])
+def test_shuffled_labels_of_many_kinds_refute_nothing(kinds, tmp_path):
+    rng = np.random.default_rng(5)
+    files = [
+        np.column_stack([rng.integers(at, at + kinds, 600), rng.laplace(size=600)])
+        for at in (0, kinds)
+    ]
+    assert audited(tmp_path, *files).verdict == "withheld"
+    assert audited(tmp_path, *files, head="machine;x\n").verdict == "not refuted"
+
+
+def test_texts_that_programs_spell_in_two_ways_are_an_error(tmp_path):
+    rng = np.random.default_rng(5)
+    sides = rng.choice(["True", "False"], 100), rng.choice(["true", "false"], 100)
+    with pytest.raises(DataError, match="spells otherwise"):
+        audited(tmp_path, *sides)
+
+
+def test_a_column_that_changed_its_place_and_stands_beside_another_is_an_error(tmp_path):
+    rows = np.column_stack([RNG.laplace(size=100), RNG.laplace(50, 1, 100)])
+    files = write(tmp_path / "a.csv", rows, "x;y\n"), write(tmp_path / "b.csv", rows, "y;z\n")
+    with pytest.raises(DataError, match="as in"):
+        dpaudit.audit_outputs(*files, epsilon=0.1)
+
+
+def test_commas_between_thousands_are_an_error(tmp_path):
+    rng = np.random.default_rng(5)
+    rows = [f'"{one:,.0f}"' for one in rng.laplace(0, 2000, 100)]
+    with pytest.raises(DataError, match="between thousands"):
+        audited(tmp_path, rows, rows, head="x\n")
+    fractions = [f"{one:.3f}".replace(".", ",") for one in rng.laplace(0, 200, 100)]
+    others = [f"{one:.3f}".replace(".", ",") for one in rng.laplace(0, 200, 100)]
+    assert audited(tmp_path, fractions, others, head="x\n").verdict == "not refuted"
+
+
+def test_huge_outputs_are_counted(tmp_path):
+    sides = [RNG.choice([1e308, -1e308, 1.7e308, 1.0], 100) for _ in range(2)]
+    assert audited(tmp_path, *sides).verdict == "not refuted"
+
+
+def test_the_only_column_counts_whatever_its_name_is(tmp_path):
+    sides = RNG.laplace(size=100), RNG.laplace(size=100)
+    assert audited(tmp_path, *sides, head="draw\n").verdict == "not refuted"

@@ -143,7 +143,7 @@ def test_tpr_at_given_fpr_with_coins_between_thresholds():
     members, others = np.arange(100) + 9.5, np.arange(100.0)
     # Of members 9.5, ..., 108.5 ten lie above 99: that is 10% at FPR 0, and one more per hundredth.
     for fpr, tpr in ((0.0, 0.1), (0.01, 0.11), (0.1, 0.2), (0.005, 0.105), (1.0, 1.0)):
-        assert roc._empirical(members, others, fpr) == pytest.approx(tpr)
+        assert roc.hull_tpr(members, others, fpr) == pytest.approx(tpr)
 
 
 def test_attack_auroc_of_the_hull():
@@ -202,3 +202,11 @@ def test_one_error_probability_for_all(monkeypatch):
         )
     roc.roc_numbers(*gaussian(1.0, 50, 50), FPRS, 0.05)
     assert sum(seen) == pytest.approx(0.05)
+
+
+def test_the_estimate_of_a_curve_with_a_dent_is_inside_its_interval():
+    rng = np.random.default_rng(0)
+    members = np.where(rng.random(20_000) < 0.5, -10.0, 10.0)
+    found = tpr_at(members, rng.random(20_000), 0.1, 0.05)
+    assert found.low <= found.estimate <= found.high < 0.52
+    assert roc.hull_tpr(members, rng.random(20_000), 0.1) == pytest.approx(0.55, abs=0.01)

@@ -32,7 +32,7 @@ def theirs(sides):
 
 @pytest.mark.parametrize("fpr", [0.001, 0.01, 0.1, 0.5])
 def test_the_same_rate_at_a_false_positive_rate(sides, theirs, fpr):
-    estimate = roc.tpr_at(*sides, fpr, 0.05).estimate
+    estimate = roc.hull_tpr(*sides, fpr)
     assert estimate == pytest.approx(float(theirs.tpr_at_given_fpr(fpr)), abs=1e-9)
 
 
