@@ -171,9 +171,11 @@ class Service(Outside):
         values = Values(dataset, int(rng.integers(_SEED)), nonce())
         try:
             answer = self._answered(self._asked._request(values))
-            return output_of(answer, self.read)
+            output = output_of(answer, self.read)
+            self._note(answer)
         except MechanismError as error:
             raise MechanismError(f"service {self.name}: {error}") from error
+        return output
 
     def read_as(self, read: Any, fresh: Any) -> tuple[Service, Any, Any]:
         """Return the service that reads a part by itself, and has its nonce where it goes."""
@@ -226,7 +228,7 @@ class Service(Outside):
             time.sleep(self._journal.turn(self.rate))
             answer = answer_of(request, self.request_timeout, self.max_bytes)
             if answer.status not in REFUSES:
-                return self._noted(answer)
+                return self._required(answer)
             refusals += 1
             seconds = wait_of(answer, refusals)
             waited += seconds
@@ -236,18 +238,21 @@ class Service(Outside):
                 raise MechanismError(f"answered {asked}: {expected}")
             self._journal.hold(seconds)
 
-    def _noted(self, answer: Answer) -> Answer:
+    def _required(self, answer: Answer) -> Answer:
         if not 200 <= answer.status < 300:
             count = self._journal.seen.answers
             raise MechanismError(
                 f"answered {answer.status} {answer.reason} after {count} answers: {shown(answer)}"
             )
+        return answer
+
+    def _note(self, answer: Answer) -> None:
+        """Note an answer that is an output."""
         named = self.version or "Server"
         version = answer.headers.get(named.lower(), "").strip()
         said = f"{named}: {version}" if version else ""
         cache = cache_said(answer)
         self._journal.note(lambda seen: seen.with_answer(said, cache))
-        return answer
 
 
 def _made(values: dict[str, Any]) -> Service:

@@ -6,6 +6,7 @@ import pytest
 import dpaudit
 from dpaudit import Service
 from dpaudit.cli.main import main
+from dpaudit.errors import MechanismError
 from tests.services.servers import (
     Balanced,
     Cached,
@@ -122,6 +123,11 @@ def test_a_budget_that_is_spent_is_withheld():
     assert result.verdict == "withheld"
     assert "after 700 answers" in result.reason
     assert len(server.asked) <= 702
+
+
+def test_a_member_that_no_answer_has_is_an_error_and_no_silence():
+    with pytest.raises(MechanismError, match="the answer has nothing at total: there is n"):
+        audited(Laplace(BROKEN), read="total")
 
 
 def test_a_server_of_two_that_is_broken_is_found_or_withheld():
