@@ -41,6 +41,11 @@ _HINT = (
     "what is {}? fix it with functools.partial, or say which is which with, for example, "
     "form='f(data, trials, rng)'"
 )
+_LABELS = frozenset("y labels label targets target y_train".split())
+_OF_LABELS = (
+    "what is {}? data with labels are one argument, a pair: wrap it, as in "
+    "def release(data, rng): return f(*data, rng=rng)"
+)
 _ROLES: tuple[Role, ...] = ("data", "trials", "rng")
 _WRITTEN = re.compile(r"(?P<method>\w+)\((?P<roles>[\w,]*)\)")
 _EITHER, _NAMED = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
@@ -214,9 +219,14 @@ def _roles_of(required: list[inspect.Parameter], function: Callable[..., Any]) -
         called = getattr(function, "__qualname__", type(function).__name__)
         shown = Shown(f"{called}({', '.join(one.name for one in required)})")
         known = "one whose arguments are the data, and at most trials and rng beside it"
-        expected = f"{known}: {_HINT.format(twice[0])}" if twice else known
+        expected = f"{known}: {_hint(twice[0])}" if twice else known
         raise InvalidArgument("mechanism", shown, expected)
     return tuple(roles)
+
+
+def _hint(name: str) -> str:
+    """Return what to do about an argument that is neither data, trials nor a generator."""
+    return (_OF_LABELS if name.lower() in _LABELS else _HINT).format(name)
 
 
 When = Literal["first", "later"]  # calls of an instance

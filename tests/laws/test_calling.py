@@ -42,6 +42,11 @@ def test_an_argument_that_nobody_knows_is_refused_by_name(function, unknown):
         form_of(function)
 
 
+def test_labels_beside_data_are_named_as_a_part_of_the_data():
+    with pytest.raises(InvalidArgument, match=r"what is y\? data with labels are one argument"):
+        form_of(lambda X, y, rng: 0)
+
+
 def test_what_is_refused_may_be_overruled():
     assert str(form_of(lambda data, k, rng: 0, "f(data, trials, rng)")) == "f(data, trials, rng)"
 
