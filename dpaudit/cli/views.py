@@ -156,7 +156,8 @@ def _found(target: str, asked: dict[str, Any], isolation: Any) -> ViewsReport:
         try:
             return report_elsewhere(reference, shape, isolation, **given)
         except NotAffine as error:
-            raise DpauditError(f"not affine: {error}") from error
+            said = f"not linear: {error}; dpaudit audit {reference} measures what it shows"
+            raise DpauditError(said) from error
 
 
 def _stated(path: str) -> dict[str, Any]:

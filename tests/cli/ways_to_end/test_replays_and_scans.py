@@ -96,7 +96,7 @@ def _a_recursion_that_is_linear(here):
     return views(here, "x + rng.normal()")
 
 
-@WAYS.end(2, NOT_LINEAR, r"error: not affine: viewed_ways\.py:2 in mine: .*")
+@WAYS.end(2, NOT_LINEAR, r"error: not linear: viewed_ways\.py:2 in mine: .*")
 def _a_recursion_that_is_not_linear(here):
     return views(here, "x * x + rng.normal()")
 
