@@ -251,8 +251,9 @@ def _trace(tracing: Tracing, function: Function, private: Any, seed: int) -> tup
     if tracing.refusal is not None:
         raise NotAffine(*tracing.refusal)
     if run.raised is not None:
-        raised = Shown(f"raises {run.error}: {run.raised}")
-        raise InvalidArgument("function", raised, "one that runs on arrays") from run.raised
+        raised = Shown(f"one that raises {run.error}: {run.raised}")
+        expected = "one that runs on private data of the shape that was given"
+        raise InvalidArgument("function", raised, expected) from run.raised
     return state, given
 
 

@@ -8,6 +8,7 @@ the target and without it.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -19,6 +20,7 @@ _EXPECTED = (
     f"columns {', '.join(COLUMNS)}, or two rows (said in, said out) of two counts (with the "
     "target, without it)"
 )
+_OF_ATTACKS = frozenset({"hits", "tp", "fp", "tpr", "fpr", "runs"})  # then a row is an attack
 _MOST = 1000
 
 
@@ -39,15 +41,18 @@ def read_attack_table(path: Path) -> tuple[AttackRow, ...]:
     lines = _cells(path)
     if not lines:
         raise DataError(f"{path}: is empty, expected {_EXPECTED}")
-    names = [name.lower() for name in lines[0][1]]
+    names = [re.sub(r"[\s_-]+", "_", name.lower()) for name in lines[0][1]]
     rows = lines[1:]
     if all(name in names for name in COLUMNS):
         found = [_named(path, line, dict(zip(names, cells, strict=False))) for line, cells in rows]
         if found:
             return tuple(found)
-    elif len(rows) == 2 and len(names) in (2, 3):
+    elif len(rows) == 2 and len(names) in (2, 3) and not _OF_ATTACKS & {*names}:
         return (_two_by_two(path, rows),)
-    raise DataError(f"{path}: is no table of an attack, expected {_EXPECTED}")
+    found_names = shorten(", ".join(lines[0][1]))
+    raise DataError(
+        f"{path}: is no table of an attack: its first line is {found_names}, expected {_EXPECTED}"
+    )
 
 
 def _cells(path: Path) -> list[tuple[int, list[str]]]:

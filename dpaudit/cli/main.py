@@ -168,8 +168,11 @@ def _of_the_stream(error: BaseException) -> BaseException:
 def _misused(error: typer.TyperException) -> int:
     message = error.format_message()
     message = message.partition("Value error, ")[2] or message or _help()
-    hint = "" if "\n" in message else "; dpaudit --help shows the usage"
-    streams.tell(message if "\n" in message else f"error: {message}{hint}")
+    if "\n" not in message:
+        context = getattr(error, "ctx", None)
+        command = "dpaudit" if context is None else context.command_path
+        message = f"error: {message.removesuffix('.')}; {command} --help shows the usage"
+    streams.tell(message)
     return ending.UNFINISHED
 
 

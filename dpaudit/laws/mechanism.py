@@ -251,21 +251,32 @@ def calling(
         said = what_code_raised(error, dataset, again)
         raise MechanismError(
             f"mechanism {name_of(mechanism)}: {call_of(mechanism, trials)} "
-            f"{raised}{said}, expected {_expected(mechanism, error)}"
+            f"{raised}{said}, expected {_expected(mechanism, error, dataset)}"
         ) from error
 
 
-def _expected(mechanism: object, error: BaseException) -> str:
+def _expected(mechanism: object, error: BaseException, dataset: Any) -> str:
     if not hasattr(mechanism, "called") or not isinstance(error, Exception):
         return "an array of transcripts"
-    expected = "an output (what is raised counts as one where exceptions are observed)"
+    expected = "an output (where exceptions are observed, what is raised is one)"
     if not getattr(mechanism, "has_returned", False):
-        return expected
+        return f"{expected}{_OF_A_FRAME}" if _is_frame(dataset) else expected
     return (
         f"{expected}, as earlier calls returned one: what keeps a budget, or anything else from "
         "call to call, is made anew for every output: pass the class, or what makes it, in place "
         "of the object, or reset it with fresh="
     )
+
+
+_OF_A_FRAME = (
+    "; the data are a pandas.DataFrame, as those of a file with a header are: a function of arrays "
+    "takes data.to_numpy(), or a file without a header"
+)
+
+
+def _is_frame(dataset: Any) -> bool:
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(dataset, pandas.DataFrame)
 
 
 def call_of(mechanism: object, trials: int) -> str:

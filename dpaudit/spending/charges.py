@@ -68,7 +68,8 @@ def usual_names(word: str, given: Mapping[str, Any]) -> dict[str, Any]:
         return dict(given)
     known = registry.RELEASES.get(word).parameters.model_fields
     found: dict[str, Any] = {}
-    for name, value in given.items():
+    for stated, value in given.items():
+        name = "epsilon" if stated == "eps" else stated
         others = () if name in known else _USUAL.get(name, ())
         called = next((one for one in others if one in known), name)
         if called in found:

@@ -92,11 +92,19 @@ def test_what_is_malformed_is_named(dpaudit, words, said):
     assert said in ran.err
 
 
+def test_columns_may_have_blanks_and_capitals(dpaudit, tmp_path):
+    text = "Attack;Hits;Runs;Other hits;Other-runs\nLiRA;471;500;23;500\n"
+    (tmp_path / "t.csv").write_text(text)
+    ran = dpaudit("table", str(tmp_path / "t.csv"), "--json")
+    assert json.loads(ran.out)["results"][0]["measured"]["lower"] == pytest.approx(2.628, abs=1e-3)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("", "is empty"),
         ("a,b\n1,2\n", "is no table of an attack"),
+        ("attack,TP,FP\nLiRA,471,23\nloss,300,100\n", "its first line is 'attack, TP, FP', exp"),
         ("hits,runs,other_hits,other_runs\n", "is no table of an attack"),
         ("hits,runs,other_hits,other_runs\n4,x,1,5\n", "line 2: runs: got 'x', expected a count"),
         ("hits,runs,other_hits,other_runs\n4,3,1,5\n", "line 2: hits: got 4"),

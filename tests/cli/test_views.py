@@ -111,7 +111,7 @@ def test_what_is_not_linear_is_one_line_and_has_no_verdict(place, dpaudit):
         (("--private", "3", "--observers", "nobody"), "observers: got ['nobody']"),
         (("--private", "3", "--norm", "l3"), "norm: got 'l3'"),
         (("--private", "3", "--delta", "2"), "delta: got 2.0"),
-        (("--private", "4"), "function: got raises ValueError"),
+        (("--private", "4"), "function: got one that raises ValueError"),
     ],
 )
 def test_what_is_wrong_is_named(place, dpaudit, words, said):

@@ -154,6 +154,16 @@ def test_a_mechanism_is_held_to_its_contract(returned, words):
         checked_sample(Made(returned), None, 2, np.random.default_rng(0))
 
 
+def test_a_function_of_arrays_that_meets_a_frame_is_told_so():
+    first = as_mechanism(lambda data, rng: float(data[:, 0].sum() + rng.laplace()))
+    table = pd.DataFrame({"age": [31.0, 44.0]})
+    with pytest.raises(MechanismError, match=r"the data are a pandas\.DataFrame"):
+        checked_sample(first, table, 1, np.random.default_rng(0))
+    with pytest.raises(MechanismError) as raised:
+        checked_sample(first, table["age"].to_numpy(), 1, np.random.default_rng(0))
+    assert "DataFrame" not in str(raised.value)
+
+
 def test_a_weight_undoes_its_tilt():
     loss, moment = np.array([0.5, -1.0]), np.array([0.2, 0.3])
     sample = TiltedSample(np.zeros((2, 1)), loss, moment, 2.0)

@@ -201,6 +201,7 @@ def test_nothing_is_made_twice(path):
 
 def test_usual_names_are_understood():
     assert usual_names("laplace", {"b": 2})["noise_scale"] == 2
+    assert usual_names("laplace", {"eps": 0.5}) == usual_names("laplace", {"epsilon": 0.5})
     assert usual_names("dp-sgd", {"sigma": 2}) == {"noise_multiplier": 2}
     assert usual_names("zero-concentrated", {"sigma": 2}) == {"sigma": 2}
     with pytest.raises(InvalidArgument, match="one value of noise_scale"):
