@@ -38,6 +38,7 @@ from dpaudit.text import one_line
 _SHORT = {"add-remove": "add-remove-record", "replace": "replace-record"} | {
     "zero-out": "zero-out-record"
 }
+_LEAST_DIGITS = 8  # of a digest: fewer are many lines', none is every line's
 WAIT = 60.0  # seconds for others who write
 
 
@@ -299,18 +300,24 @@ class Budget:
         Parameters
         ----------
         head
-            The digest of a line, as ``dpaudit spend show`` printed it once.
+            The digest of a line, as ``dpaudit spend show`` printed it once: 8 digits or more.
 
         Raises
         ------
+        InvalidArgument
+            The digest is shorter.
         DataError
             A line was changed or is missing, or is charged less than what is released.
         """
+        if head is not None and len(head.strip()) < _LEAST_DIGITS:
+            raise InvalidArgument("head", head, f"at least {_LEAST_DIGITS} digits of a digest")
         chain = self.read()
         name = one_line(str(self.path))
         for place, entry in enumerate(chain.entries, start=2):
             _check_stated(entry, f"{name}: line {place}")
-        if head is not None and not any(one.startswith(head.lower()) for one in chain.digests):
+        if head is not None and not any(
+            one.startswith(head.strip().lower()) for one in chain.digests
+        ):
             raise DataError(
                 f"{name}: has no line with the digest {one_line(head)}: it is another file, or "
                 "lines of it are lost from its end"

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from dpaudit import Budget
-from dpaudit.errors import DataError
+from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.spending.chain import read_chain
 
 
@@ -163,3 +163,27 @@ def test_a_budget_whose_first_line_is_damaged_is_not_to_be_removed(content):
     with pytest.raises(DataError, match=r"no whole first line.*bring back the file") as found:
         read_chain(content[:40] + content[60:200] + content[content.index(b"\n") :], "budget.jsonl")
     assert "remove it" not in str(found.value)
+
+
+def test_two_releases_whose_lines_were_cut_are_not_sealed_as_one(tmp_path):
+    """Equal ones were counted once by the next line: their numbers say that they are two."""
+    budget = Budget.create(tmp_path / "budget.jsonl", epsilon=3.0)
+    for _ in range(2):
+        budget.charge("laplace", noise_scale=2)
+    header, *lines = budget.path.read_bytes().splitlines()
+    budget.path.write_bytes(b"\n".join([header, *(line[:-20] for line in lines)]))
+    again = Budget(budget.path)
+    assert again.overview().limits[0].spent == 1.0
+    with pytest.raises(DataError, match="spend mend"):
+        again.charge("laplace", noise_scale=2)
+    again.mend("laplace", noise_scale=2, count=2)
+    assert again.charge("laplace", noise_scale=2).spent == 1.5
+
+
+@pytest.mark.parametrize("head", ["", " ", "a", "0123456"])
+def test_a_digest_that_any_line_may_have_shows_nothing(tmp_path, head):
+    """Such as a variable of a job that is empty: it was found in every file."""
+    budget = Budget.create(tmp_path / "budget.jsonl", epsilon=3.0)
+    with pytest.raises(InvalidArgument, match="at least 8 digits"):
+        budget.verify(head)
+    assert budget.verify(budget.read().head[:8]).entries == ()
