@@ -44,6 +44,7 @@ _PLAINLY = FALSE_ALARM / 100  # a p-value below this shows a dependence, and one
 # Of the rarer outputs: in a group, in a trend, and pairs of them that meet by chance.
 _IN_GROUP, _IN_TREND, _PAIRS = 10, 100, 200
 _ALIKE = 8  # ties are counted where so many outputs are equal at most
+_SUCCESSION = 4  # calls of one output each that a clock may give the same noise
 COMPARED = 2**17  # trials of a side that are looked at
 _REPEATED = 1e-9  # probability of units that repeat one another by chance
 
@@ -156,6 +157,11 @@ _PAIRED = _Fault(
     "outputs of one call depend on each other: draw the noise of each by itself, not in pairs or "
     "in a chain",
 )
+_CHAINED = _Fault(
+    faults.STATE_KEPT,
+    "an output depends on the call before: keep nothing from call to call, and seed no generator "
+    "by the clock",
+)
 _TWICE = _Fault(
     faults.NOISE_SHARED_IN_CALL,
     "outputs of one call use the same noise: draw it for every output by itself",
@@ -244,6 +250,9 @@ def _of_side(side: Outputs) -> Iterator[_Found]:
     yield _Found("that are equal, in one process", ties(z, side.processes), _KEPT)
     for words, lag in _lags(side.units):
         yield _Found(words, serial(z, side.units, lag), _of(_PAIRED, is_kept))
+    if int(np.bincount(side.units).max()) == 1:  # no call has a next output, its process has
+        together = ties(z, _in_succession(side.processes), len(z))
+        yield _Found("that are equal, in calls in succession", together, _CHAINED)
     yield _Found("at one place of a call", heterogeneity(z, place), _SEEDED)
     yield _Found("in early and in late calls", trend(z, side.processes), _MOVING)
 
@@ -333,8 +342,10 @@ def crowding(z: Array, groups: Labels) -> float:
     return min(1.0, len(sizes) * float(chance.min(initial=1.0)))
 
 
-def ties(z: Array, groups: Labels) -> float:
-    """Return the p-value of pairs of equal outputs that stand in one group, of rare values.
+def ties(z: Array, groups: Labels, alike: int = _ALIKE) -> float:
+    """Return the p-value of pairs of equal outputs that stand in one group.
+
+    Of values of which there are ``alike`` at most.
 
     Their number has the mean and variance of a random order (Mantel 1967); the p-value is the
     larger of the normal law's, for pairs that share outputs, and of the binomial one's, for rare
@@ -347,9 +358,9 @@ def ties(z: Array, groups: Labels) -> float:
     (True, 1.0)
     """
     _, which, counts = np.unique(z, return_inverse=True, return_counts=True)
-    few = counts[which.ravel()] <= _ALIKE
+    few = counts[which.ravel()] <= alike
     if not few.all():  # what is common says little of its place, and has other tests
-        return ties(z[few], groups[few])
+        return ties(z[few], groups[few], alike)
     pairs, sizes = equal_pairs(counts), np.bincount(groups)
     if not pairs or len(z) < 4:
         return 1.0
@@ -359,6 +370,13 @@ def ties(z: Array, groups: Labels) -> float:
     spread = math.sqrt(max(0.0, variance_of_ties(counts, sizes, share)))
     normal = float(ndtr(-(found - pairs * share) / spread)) if spread else 1.0
     return max(normal, float(bdtrc(found - 1, pairs, share)) if found else 1.0)
+
+
+def _in_succession(processes: Labels) -> Labels:
+    """Return groups of calls in succession, of one process each."""
+    place = _places(processes) // _SUCCESSION
+    labels = processes * (len(processes) + 1) + place
+    return np.asarray(np.unique(labels, return_inverse=True)[1].ravel(), dtype=np.int64)
 
 
 def _joined(groups: Labels, least: int, within: Labels | None) -> Labels:

@@ -172,6 +172,24 @@ def test_every_dependence_is_seen_by_the_check_that_is_for_it(scores, name):
     assert any(one.startswith(name) for one in failing(scores))
 
 
+def of_single_calls(scores):
+    """Return outputs of which each is a call, as a program that is run for every one gives them."""
+    return Outputs(scores, np.arange(len(scores)), np.repeat(np.arange(4), len(scores) // 4))
+
+
+def failing_of_next(scores, other):
+    sides = of_single_calls(scores), of_single_calls(other)
+    return [one for one in checks(*sides) if not one.passed and "in succession" in one.name]
+
+
+def test_noise_that_is_seeded_by_a_clock_is_that_of_the_call_before():
+    rng = np.random.default_rng(2)
+    good, seconds = rng.laplace(size=100), np.repeat(rng.laplace(size=25), 4)
+    assert failing_of_next(seconds, good)
+    assert not any(failing_of_next(*rng.laplace(size=(2, 100))) for _ in range(40))
+    assert not any(failing_of_next(*(rng.random((2, 100)) < 0.3) * 1.0) for _ in range(40))
+
+
 LONG = 4 * SIZE
 ONCE = np.random.default_rng(7).normal(size=(CALLS, LONG))
 
