@@ -156,7 +156,8 @@ def claim_page(card: Claim, parameters: Any) -> Iterator[Text | Table]:
         table.add_row(cell(name), cell(statement))
     yield table
     yield _parameter_table(parameters)
-    yield Text(f"Audit it: dpaudit audit {card.name} --epsilon 1 --delta 1e-5 --out report")
+    claimed = " --epsilon 1 --delta 1e-5" if card.kind == "privacy" else ""
+    yield Text(f"Audit it: dpaudit audit {card.name}{claimed} --out report")
 
 
 def verdict_lines(results: Sequence[Result]) -> Iterator[Text | Table]:

@@ -65,7 +65,11 @@ class DraftName:
             raise InvalidArgument("NAME", self.claim, "a statement that is no word of Python")
         if self.claim in CLAIMS:
             raise InvalidArgument("NAME", self.claim, "a claim that is not installed yet")
-        if parts["paper"] in PAPERS or find_spec(parts["paper"]) is not None:
+        if parts["paper"] in PAPERS:
+            expected = f"a paper without a package: add the claim to that of {parts['paper']}, and "
+            expected += "its row to the PAPER of it, as docs/add-a-claim.md shows"
+            raise InvalidArgument("NAME", self.claim, expected)
+        if find_spec(parts["paper"]) is not None:
             raise InvalidArgument("NAME", self.claim, "a paper that no installed package is called")
 
     @property

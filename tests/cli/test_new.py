@@ -64,7 +64,7 @@ def test_nothing_is_written_over(here, capsys):
         ("smith2031-class", "no word of Python"),
         ("s" * 30 + "-lemma123456", "at most 40 letters"),
         ("huang2020-lemma5", "not installed yet"),
-        ("huang2020-lemma55", "no installed package is called"),
+        ("huang2020-lemma55", "add the claim to that of huang2020, and its row to the PAPER"),
         ("json-lemma1", "no installed package is called"),
     ],
 )
