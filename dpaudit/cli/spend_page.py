@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from decimal import ROUND_CEILING
 from typing import TYPE_CHECKING
@@ -47,7 +48,10 @@ def page(found: SpendDocument) -> Iterator[Text | Table]:
         yield _releases(found)
     for sentence in meaning_of(found):
         yield Text(sentence)
-    yield Text(f"Last line: {found.head[:16]} (dpaudit spend verify --head)", style="dim")
+    head = f"dpaudit spend verify {shlex.quote(str(found.file))} --head {found.head[:16]}"
+    yield Text(
+        f"Last line: {found.head[:16]}; keep it elsewhere, and check with {head}", style="dim"
+    )
 
 
 def _methods(one: LimitDocument) -> Table:
