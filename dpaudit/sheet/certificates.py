@@ -148,7 +148,9 @@ def _with_files_of(document: Document, reader: Reader) -> Reader:
     Where some are missing, all stay: they are not those of the certificate, which then fails.
     """
     digests = document.instance.get("sha256")
-    if document.kind != "outputs" or not reader.outputs or not isinstance(digests, list):
+    if document.kind != "outputs":
+        return replace(reader, outputs=())
+    if not reader.outputs or not isinstance(digests, list):
         return reader
     files = {_sha256(Path(one)): one for one in reader.outputs}
     if not all(isinstance(one, str) and one in files for one in digests):

@@ -88,6 +88,9 @@ def verify(document: Document, reader: Reader | None = None, *, reproduce: bool 
     Traceback (most recent call last):
     dpaudit.errors.UnknownName: verifier: got 'c', expected one of: ...
     """
+    if reader is not None and reader.outputs and document.kind != "outputs":
+        said = f"{document.path}: is a certificate of kind {shorten(document.kind)}"
+        raise DataError(f"{said} and of no outputs; leave out --outputs")
     if document.kind in ("statistical", "mechanism", "replay"):
         return _as_it_has_to_be(document, reader or Reader(), reproduce)
     if document.kind == "canaries":

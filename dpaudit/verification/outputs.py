@@ -41,6 +41,8 @@ def counts_of(
         The certificate is of neither sort, or the reader's files cannot be read.
     """
     if document.kind != "outputs":
+        if document.claim == CLAIM:
+            raise document.refused("kind", document.kind, repr(CLAIM))
         return attack_tables.rows_of(document, "attack-table"), (), (_COUNTS_OF_TABLE,)
     rows = stated_rows(document)
     return rows, *counted_again(document, reader, rows)

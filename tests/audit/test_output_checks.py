@@ -10,7 +10,7 @@ import dpaudit
 from dpaudit.auditing.output_checks import checks_of
 from dpaudit.auditing.output_pairs import OutputPair, read_outputs
 from dpaudit.cli.main import main
-from dpaudit.errors import DataError
+from dpaudit.errors import DataError, DpauditError
 from dpaudit.verification import Reader
 
 RNG = np.random.default_rng(11)
@@ -296,3 +296,13 @@ def test_huge_outputs_are_counted(tmp_path):
 def test_the_only_column_counts_whatever_its_name_is(tmp_path):
     sides = RNG.laplace(size=100), RNG.laplace(size=100)
     assert audited(tmp_path, *sides, head="draw\n").verdict == "not refuted"
+
+
+@pytest.mark.parametrize("kind", ["attack-table", "canaries", "statistical", "computed"])
+def test_a_certificate_of_outputs_is_of_no_other_kind(kind, certificate, tmp_path):
+    """Files that the reader names are counted again, or the certificate is refused."""
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps({**certificate, "kind": kind}))
+    for outputs in ((), ("a.csv", "b.csv")):
+        with pytest.raises(DpauditError):
+            dpaudit.verify(path, Reader(outputs=outputs))
