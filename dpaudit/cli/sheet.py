@@ -10,10 +10,11 @@ import typer
 
 import dpaudit.cli.streams as streams
 from dpaudit.cli.ending import ShowRecords, Traceback
-from dpaudit.cli.options import folder_option, reference_of
+from dpaudit.cli.options import AuditedProgram, ItsProtocol, folder_option
 from dpaudit.text import one_line
 
 if TYPE_CHECKING:
+    from dpaudit.programs import Program
     from dpaudit.sheet import Sheet, Subject
 
 
@@ -36,8 +37,11 @@ def sheet(
             "and a certificate about it is drawn again; its code runs."
         ),
     ] = None,
+    command: AuditedProgram = None,
+    protocol: ItsProtocol = None,
     dataset: Annotated[
-        str | None, typer.Option(help="With --mechanism: its records, .csv, .json or .npy.")
+        str | None,
+        typer.Option(help="With --mechanism or --command: its records, .csv, .json or .npy."),
     ] = None,
     neighbour: Annotated[
         str | None, typer.Option(help="With --mechanism: the neighbour's records.")
@@ -66,24 +70,24 @@ def sheet(
     Exit status: 0 if the sheet was written, whatever it says.
     """
     from dpaudit.auditing.baseline import day_of, today_of
-    from dpaudit.cli.verify import importable_here, records_given
+    from dpaudit.cli.verify import importable_here, mechanism_given, records_given
     from dpaudit.sheet import Signer, make_sheet
     from dpaudit.verification import Reader
 
     until = None if valid_until is None else day_of("--valid-until", valid_until)
-    reference = None if mechanism is None else reference_of(mechanism)
+    named = mechanism_given(mechanism, command, protocol, (dataset, neighbour))
     given: dict[str, Any] = {
-        "mechanism": reference,
+        "mechanism": named,
         "relation": relation,
         "data_path": data_path,
         "outputs": outputs or None,
-        **records_given({"dataset": dataset, "neighbour": neighbour}, mechanism),
+        **records_given({"dataset": dataset, "neighbour": neighbour}, mechanism or command),
     }
     reader = Reader(**{name: value for name, value in given.items() if value is not None})
     with importable_here(mechanism):
         subjects = _subjects(reports, reader)
     signer = Signer(by=None if by is None else one_line(by), on=today_of(), until=until)
-    _write(make_sheet(subjects, signer, _digest(reference)), out)
+    _write(make_sheet(subjects, signer, _digest(named)), out)
     return 0
 
 
@@ -99,14 +103,16 @@ def _subjects(reports: list[str], reader: Any) -> list[Subject]:
     return [one for results in found.values() for one in results]
 
 
-def _digest(reference: str | None) -> str | None:
-    """Return the digest of the code that was named; an empty one where no file of it is found."""
+def _digest(named: str | Program | None) -> str | None:
+    """Return the digest of what was named; an empty one where no file of the code is found."""
     from dpaudit.sheet.subjects import sha256_of
 
-    if reference is None:
+    if named is None:
         return None
+    if not isinstance(named, str):
+        return named.settled(None).digest
     folders = (Path.cwd(), *map(Path, sys.path))
-    return next((found for one in folders if (found := sha256_of(reference, one))), "")
+    return next((found for one in folders if (found := sha256_of(named, one))), "")
 
 
 def _write(made: Sheet, out: str | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +12,15 @@ import typer
 
 import dpaudit.cli.streams as streams
 from dpaudit.cli.ending import FINE, REFUTED, ShowRecords, Traceback, attempted, concluded
-from dpaudit.cli.options import Json, integer_option, integers_of, number_option, reference_of
+from dpaudit.cli.options import (
+    AuditedProgram,
+    ItsProtocol,
+    Json,
+    integer_option,
+    integers_of,
+    number_option,
+    reference_of,
+)
 from dpaudit.cli.progress import progress_bar
 from dpaudit.errors import InvalidArgument
 from dpaudit.text import one_line
@@ -45,8 +54,11 @@ def verify(
             help="The module:object (or file.py:object) that a certificate is about; its code runs."
         ),
     ] = None,
+    command: AuditedProgram = None,
+    protocol: ItsProtocol = None,
     dataset: Annotated[
-        str | None, typer.Option(help="With --mechanism: its records, .csv, .json or .npy.")
+        str | None,
+        typer.Option(help="With --mechanism or --command: its records, .csv, .json or .npy."),
     ] = None,
     neighbour: Annotated[
         str | None, typer.Option(help="With --mechanism: the neighbour's records.")
@@ -104,7 +116,7 @@ def verify(
         "confidence": confidence,
         "seed": seed,
         "data_path": data_path,
-        "mechanism": None if mechanism is None else reference_of(mechanism),
+        "mechanism": mechanism_given(mechanism, command, protocol, (dataset, neighbour)),
         "form": form,
         "read": read or None,
         "observe": observe or None,
@@ -115,11 +127,33 @@ def verify(
         "outputs": outputs or None,
         "guesses": None if guesses is None else integers_of("--guesses", guesses),
         "design": design,
-        **records_given({"dataset": dataset, "neighbour": neighbour}, mechanism),
+        **records_given({"dataset": dataset, "neighbour": neighbour}, mechanism or command),
     }
     reader = Reader(**{name: value for name, value in given.items() if value is not None})
     with importable_here(mechanism):
         return run(files, reader, reproduce=reproduce, workers=workers, as_json=as_json)
+
+
+def mechanism_given(
+    mechanism: str | None,
+    command: str | None,
+    protocol: str | None,
+    files: Iterable[str | None],
+) -> Any:
+    """Return the mechanism that is named, or the program of a command line with its files."""
+    if command is None:
+        if protocol is not None:
+            raise InvalidArgument("--protocol", protocol, "nothing without --command")
+        return None if mechanism is None else reference_of(mechanism)
+    if mechanism is not None:
+        raise InvalidArgument("--command", command, "nothing beside --mechanism")
+    from dpaudit.auditing.specification import records_from
+    from dpaudit.programs import Program
+
+    found = Program(command, protocol=protocol, folder=Path.cwd())
+    for file in map(Path, filter(None, files)):
+        found = found.with_file(records_from(file), file)
+    return found
 
 
 def records_given(files: dict[str, str | None], mechanism: str | None) -> dict[str, Any]:
@@ -127,7 +161,7 @@ def records_given(files: dict[str, str | None], mechanism: str | None) -> dict[s
     given = {name: file for name, file in files.items() if file is not None}
     if given and mechanism is None:
         name = next(iter(given))
-        raise InvalidArgument(f"--{name}", given[name], "nothing without --mechanism")
+        raise InvalidArgument(f"--{name}", given[name], "nothing without --mechanism or --command")
     if not given:
         return {}
     from dpaudit.auditing.specification import records_from
