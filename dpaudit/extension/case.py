@@ -46,11 +46,15 @@ class Proof:
 
 @dataclass(frozen=True, kw_only=True)
 class ProofStop:
-    """Where a proof from the code stopped, why, and what would help; empty where nobody knows."""
+    """Where a proof from the code stopped, why, and what would help; empty where nobody knows.
+
+    ``fault`` is the code of its kind of fault, where it is one.
+    """
 
     place: str
     reason: str
     cure: str = ""
+    fault: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -68,6 +68,7 @@ class Setting:
 
         Examples
         --------
+        >>> from dpaudit.extension.setting_table import row_of
         >>> row_of("seed").help
         'The only source of randomness (default: 0).'
         """

@@ -50,7 +50,7 @@ def test_every_installed_claim_and_variant_is_published(name, index):
 def test_nothing_else_is_published(folder, index):
     assert {row["claim"] for row in index} == set(CLAIMS)
     found = {path.name for path in folder.iterdir() if path.is_dir()}
-    assert found == {*CLAIMS, "selftest", "packages", "figures"}
+    assert found == {*CLAIMS, "selftest", "packages", "figures", "deployments"}
 
 
 def test_the_published_self_test_is_the_full_one_and_found_nothing_wrong(folder):

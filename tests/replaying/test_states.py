@@ -250,5 +250,5 @@ def test_what_is_withheld_proves_and_certifies_nothing():
     _withhold(one, "kept")
     assert one == {
         "kind": "hidden state", "tier": "withheld", "words": "kept", "place": "a.py:3",
-        "epsilon": None, "evidence": None,
+        "epsilon": None, "evidence": None, "fault": None,
     }  # fmt: skip

@@ -341,7 +341,7 @@ def test_outputs_of_both_datasets_are_few_values_or_are_not(values, few):
         varied = np.arange(float(trials)) % values + 1
         return (varied if side is Side.NEIGHBOUR else np.zeros(trials))[:, None]
 
-    drawer = SimpleNamespace(sparing=False, transcripts=transcripts)
+    drawer = SimpleNamespace(sparing=False, unit=2, transcripts=transcripts)
     assert distinguishing._few_values(drawer, "") is few
     assert not distinguishing._few_values(SimpleNamespace(sparing=True), "")
 
