@@ -141,11 +141,15 @@ def index() -> str:
     return "\n".join([*lines, end]) + "\n"
 
 
-def _stop(place: str, reason: str, cure: str) -> str:
+_KIND = ", which is [{0}](../faults/{0}.md)"
+
+
+def _stop(place: str, reason: str, cure: str, fault: str | None = None) -> str:
     """Return where a proof stopped: the line of a script with its text, and the reason."""
     file, _, line = place.partition(" ")[0].partition(":")
     text = (SCRIPTS / file).read_text(encoding="utf-8").splitlines()[int(line) - 1]
-    return f"line {line}, `{text.strip()}`: {reason}{f' ({cure})' if cure else ''}"
+    more = (f" ({cure})" if cure else "") + (_KIND.format(fault) if fault else "")
+    return f"line {line}, `{text.strip()}`: {reason}{more}"
 
 
 def _upper(epsilon: float) -> str:
