@@ -263,13 +263,11 @@ def verify(
 
     Exit status: 0 if the file is whole, 1 if it is not.
     """
-    from dpaudit.errors import DataError
+    from dpaudit.spending.chain import BrokenChain
 
     try:
         chain = _opened(file, wait).verify(head)
-    except DataError as error:
-        if not Path(file).is_file():
-            raise
+    except BrokenChain as error:
         streams.write(str(error))
         return ending.REFUTED
     torn = "; the last line is torn" if chain.torn.pieces else ""

@@ -19,7 +19,16 @@ from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.accounts.account import Target
 from dpaudit.errors import BudgetExceeded, DataError, InvalidArgument, Shown, UnsupportedEvent
 from dpaudit.neighbours import RELATIONS
-from dpaudit.spending.chain import Chain, Entry, Header, Stated, Torn, name_of_group, write_line
+from dpaudit.spending.chain import (
+    BrokenChain,
+    Chain,
+    Entry,
+    Header,
+    Stated,
+    Torn,
+    name_of_group,
+    write_line,
+)
 from dpaudit.spending.charges import (
     ONE_GROUP,
     check_relation,
@@ -306,8 +315,9 @@ class Budget:
         ------
         InvalidArgument
             The digest is shorter.
-        DataError
-            A line was changed or is missing, or is charged less than what is released.
+        BrokenChain
+            A line was changed or is missing, or is charged less than what is released: a
+            `DataError`, as others are that say that the file cannot be read.
         """
         if head is not None and len(head.strip()) < _LEAST_DIGITS:
             raise InvalidArgument("head", head, f"at least {_LEAST_DIGITS} digits of a digest")
@@ -318,7 +328,7 @@ class Budget:
         if head is not None and not any(
             one.startswith(head.strip().lower()) for one in chain.digests
         ):
-            raise DataError(
+            raise BrokenChain(
                 f"{name}: has no line with the digest {one_line(head)}: it is another file, or "
                 "lines of it are lost from its end"
             )
@@ -437,7 +447,7 @@ def _check_stated(entry: Entry, name: str) -> None:
     plain = event_of(entry.model_copy(update={"stated": None}))
     proved = proved_guarantee(plain).epsilon(entry.stated.delta)
     if proved > entry.stated.epsilon * (1 + 1e-6):
-        raise DataError(
+        raise BrokenChain(
             f"{name}: stated: got epsilon {entry.stated.epsilon}, expected at least {proved}"
         )
 

@@ -170,6 +170,10 @@ def _digest(body: str) -> str:
     return hashlib.sha256(body.encode()).hexdigest()
 
 
+class BrokenChain(DataError):
+    """A budget that was read, and that is not as it was written, or is charged too little."""
+
+
 def read_chain(content: bytes, name: str) -> Chain:
     """Return what a file holds, every line checked against the one before.
 
@@ -183,7 +187,9 @@ def read_chain(content: bytes, name: str) -> Chain:
     Raises
     ------
     DataError
-        It is no file of spending, or a line was changed, is missing or is out of place.
+        It is no file of spending.
+    BrokenChain
+        A line was changed, is missing or is out of place.
     """
     *whole, rest = content.split(b"\n")
     lines = [*whole, rest] if rest else whole
@@ -207,7 +213,7 @@ def read_chain(content: bytes, name: str) -> Chain:
 def _check_ends(line: bytes, name: str) -> None:
     """Refuse a file to which a system or an editor gave ends of its own."""
     if line.endswith(b"\r"):
-        raise DataError(
+        raise BrokenChain(
             f"{name}: its lines end as Windows ends them (CRLF), and were written to end in LF; "
             "bring back the file as it was (in Git: a line `*.jsonl -text` in .gitattributes, and "
             "check it out again)"
@@ -263,12 +269,12 @@ def _read_line(line: bytes, previous: str, name: str, place: int) -> dict[str, A
     except (ValueError, RecursionError):
         document = None
     if _digest(body) != _digest_of(line) or not isinstance(document, dict):
-        raise DataError(
+        raise BrokenChain(
             f"{name}: line {place} was changed after it was written: its digest is not that of "
             "what it says; bring back the file as it was"
         )
     if document.pop("previous", None) != previous:
-        raise DataError(
+        raise BrokenChain(
             f"{name}: line {place} does not follow the line before it: a line is missing, was put "
             "in, or two copies of the file were merged; bring back one file with all lines"
         )
@@ -279,14 +285,14 @@ def _read_entry(document: dict[str, Any], name: str, place: int) -> Entry:
     try:
         return Entry.model_validate(document)
     except ValidationError as error:
-        raise DataError(f"{name}: line {place}: {_first(error)}") from None
+        raise BrokenChain(f"{name}: line {place}: {_first(error)}") from None
 
 
 def _check_place(entry: Entry, number: int, torn: Torn, name: str, place: int) -> None:
     if entry.number != number:
-        raise DataError(f"{name}: line {place}: number: got {entry.number}, expected {number}")
+        raise BrokenChain(f"{name}: line {place}: number: got {entry.number}, expected {number}")
     if entry.torn != (torn.digest if torn.pieces else None):
-        raise DataError(
+        raise BrokenChain(
             f"{name}: line {place} stands after lines that are damaged, and not for them; bring "
             "back the file as it was"
         )

@@ -7,6 +7,8 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
+from dpaudit import Budget
+
 
 @pytest.fixture
 def file(tmp_path, monkeypatch):
@@ -34,10 +36,9 @@ def test_from_nothing_to_a_spent_budget(dpaudit, file):
     assert add(dpaudit, "laplace", "--set", "noise_scale=2").status == 0
     before = file.read_bytes()
     ran = add(dpaudit, "laplace", "b=200")
-    assert (ran.status, ran.out) == (1, "")
-    assert ran.err == (
-        "error: budget.jsonl: laplace does not fit: epsilon would be 1.005 of 1; nothing was "
-        "charged\n"
+    assert (ran.status, ran.err) == (1, "")
+    assert ran.out == (
+        "budget.jsonl: laplace does not fit: epsilon would be 1.005 of 1; nothing was charged\n"
     )
     assert file.read_bytes() == before
 
@@ -89,9 +90,22 @@ def test_verify_ends_with_one_where_a_line_was_changed(dpaudit, file):
     file.write_text(file.read_text().replace('"noise_scale":4.0', '"noise_scale":9.0'))
     ran = dpaudit("spend", "verify", "budget.jsonl")
     assert ran.status == 1
-    assert "line 2 was changed after it was written" in ran.err
+    assert "line 2 was changed after it was written" in ran.out
     assert add(dpaudit, "laplace", "b=4").status == 2
     assert dpaudit("spend", "verify", "other.jsonl").status == 2
+
+
+def test_verify_ends_with_two_where_the_budget_cannot_be_judged(dpaudit, file):
+    """A writer that holds it, or a file that is none, is no line that somebody changed."""
+    make(dpaudit)
+    with Budget(file):
+        ran = dpaudit("spend", "verify", "budget.jsonl", "--wait", "0.1")
+    assert (ran.status, ran.out) == (2, "")
+    assert dpaudit("spend", "verify", "budget.jsonl").status == 0
+    for text in ('{"kind": "report"}', ""):
+        file.write_text(text)
+        ran = dpaudit("spend", "verify", "budget.jsonl")
+        assert (ran.status, ran.out) == (2, "")
 
 
 def test_a_torn_line_is_mended(dpaudit, file):
