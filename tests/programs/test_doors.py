@@ -75,7 +75,7 @@ def test_one_seed_gives_one_result_whatever_the_number_of_workers():
         "awk -v seed={seed} 'BEGIN { srand(seed) } { n++ } END { print n + rand() }' {data}"
     )
     results = [
-        dpaudit.audit(program, *both, epsilon=1, trials=100, unit=20, executor=dpaudit.Executor(n))
+        dpaudit.audit(program, *both, epsilon=1, trials=100, unit=10, executor=dpaudit.Executor(n))
         for n in (1, 2)
     ]
     assert results[0].measured == results[1].measured
