@@ -129,7 +129,8 @@ def main() -> int:
         for kind in asked.source or SOURCES:
             source = prepared(kind, Path(made))
             for persona in asked.personas or PERSONAS:
-                place = Place(Path(made) / kind / persona, source)
+                # Beside the clone, not in it: pytest would take the clone's settings for theirs.
+                place = Place(Path(made) / f"from-{kind}" / persona, source)
                 seconds, wrong = tried(persona, place)
                 said, good = judged(persona, seconds, wrong)
                 print(f"{kind:<6} {said}", *wrong, sep="\n", flush=True)
