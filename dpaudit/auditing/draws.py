@@ -22,6 +22,7 @@ from dpaudit.estimation.independence import COMPARED, Outputs
 from dpaudit.execution import Executor, Unit, planned_units, stream, unit_size
 from dpaudit.execution.ledger import current
 from dpaudit.execution.units import Stage
+from dpaudit.laws.code import outside_of
 from dpaudit.laws.isolated import Isolated, is_ours, named
 from dpaudit.laws.layout import clocked
 from dpaudit.laws.mechanism import (
@@ -186,9 +187,10 @@ class Drawer:
         replayed = getattr(mechanism, "is_replayed", False)  # in large units, as each has a price
         several = theirs and trials > 0 and not replayed
         paced = seen._replace(pace=seen.pace / _REPLAYED) if replayed else seen
-        usual = unit_size(trials, seen.size, several=several)
-        if theirs and unit is None and paced.is_slow(trials, several=several):
-            unit = unit_size(trials, seen.size, paced.pace, several=several)
+        calls = {"several": several, "coarse": _is_asked(mechanism)}
+        usual = unit_size(trials, seen.size, **calls)
+        if theirs and unit is None and paced.is_slow(trials, **calls):
+            unit = unit_size(trials, seen.size, paced.pace, **calls)
         # A unit that is given stands for what it was when it was chosen.
         fine = theirs and (seen.call < _CHEAP if unit is None else unit == usual)
         if theirs and not trials and not fine and unit is None:
@@ -211,7 +213,8 @@ class Drawer:
 
     def for_look(self, trials: int, seed: int, most: int | None) -> Drawer:
         """Return a drawer for so many trials, in units of at most so many."""
-        unit = unit_size(trials, self.size, several=not is_ours(self.mechanism))
+        several, coarse = not is_ours(self.mechanism), _is_asked(self.mechanism)
+        unit = unit_size(trials, self.size, several=several, coarse=coarse)
         unit = unit if most is None else min(unit, most)
         unit = 1 if self.timed or self.one_a_process else unit
         sparing = unit == 1 and not self.timed and _has_layout(self.mechanism)
@@ -403,6 +406,12 @@ class Drawer:
         crew = self.mechanism.crew if isinstance(self.mechanism, Isolated) else None
         with named(name_of(self.mechanism)):
             yield from self.executor.map(task, units, stage, crew)
+
+
+def _is_asked(mechanism: object) -> bool:
+    """Return whether every call is a question to a program that goes on."""
+    outside = outside_of(mechanism)
+    return outside is not None and outside.goes_on
 
 
 def _has_layout(mechanism: object) -> bool:

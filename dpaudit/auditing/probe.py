@@ -40,10 +40,10 @@ class Seen(NamedTuple):
     repeats: bool
     own: bool
 
-    def is_slow(self, trials: int, *, several: bool) -> bool:
+    def is_slow(self, trials: int, *, several: bool, coarse: bool = False) -> bool:
         """Return whether units have to be smaller for the mechanism's pace."""
-        slow = unit_size(trials, self.size, self.pace, several=several)
-        return slow != unit_size(trials, self.size, several=several)
+        slow = unit_size(trials, self.size, self.pace, several=several, coarse=coarse)
+        return slow != unit_size(trials, self.size, several=several, coarse=coarse)
 
 
 NOTHING_SEEN = Seen(0.0, 0.0, 0.0, 8, False, False)

@@ -23,6 +23,8 @@ _UNITS = 128
 _LEAST, _MOST = 256, 2**17
 # Where units are compared, a short stage has so many, of so many trials at least.
 _SEVERAL, _FEWEST = 16, 8
+# ... and half as many where a call has a price of its own.
+_COMPARED = 8
 # Seconds that a unit may take by the rate that was seen: half of what it may lose.
 _SECONDS = 1.0
 
@@ -98,7 +100,12 @@ def planned_units(trials: int, size: int, seed: SeedSequence, which: int = 0) ->
 
 
 def unit_size(
-    trials: int, bytes_per_trial: int, seconds_per_trial: float = 0.0, *, several: bool = False
+    trials: int,
+    bytes_per_trial: int,
+    seconds_per_trial: float = 0.0,
+    *,
+    several: bool = False,
+    coarse: bool = False,
 ) -> int:
     """Return how many trials make a unit: a power of two.
 
@@ -112,19 +119,22 @@ def unit_size(
         As seen: a unit takes about a second at most. Faster ones do not depend on it.
     several
         Whether short stages have several units too, to be dealt to processes and compared.
+    coarse
+        Whether a call has a price of its own, as a question to another program has: a stage has
+        only as many units as it takes to compare them.
 
     Examples
     --------
     >>> unit_size(10_000, 8), unit_size(10**7, 8), unit_size(10**6, 2**20)
     (256, 65536, 64)
-    >>> unit_size(10_000, 8, seconds_per_trial=0.05)
-    16
+    >>> unit_size(10_000, 8, seconds_per_trial=0.05), unit_size(100_000, 8, coarse=True)
+    (16, 8192)
     """
     fitting = max(1, _BYTES // max(bytes_per_trial, 1))
     in_time = max(1, int(_SECONDS / seconds_per_trial)) if seconds_per_trial > 0 else _MOST
-    spread = max(_LEAST, trials // _UNITS)
+    spread = max(_LEAST, trials // (_COMPARED if coarse else _UNITS))
     if several:
-        spread = min(spread, max(_FEWEST, trials // _SEVERAL))
+        spread = min(spread, max(_FEWEST, trials // (_COMPARED if coarse else _SEVERAL)))
     return _power_of_two(min(fitting, in_time, spread, _MOST))
 
 

@@ -8,21 +8,18 @@ from __future__ import annotations
 
 import json
 import math
-import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from dpaudit.errors import MechanismError, Shown, shorten
+from dpaudit.programs.answers import Answer
 from dpaudit.programs.printed import LONGEST, NotAnOutput, json_of
 from dpaudit.programs.running import Process, ProgramFailed, TooMuch, patience, tell
 from dpaudit.records import Record
 
 VERSION = 1
 _RESERVED = ("dpaudit", "done", "error")
-_NUMBERS = re.compile(rb"(?:-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+\r?\n)++")
-_EXACT = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -135,13 +132,13 @@ class Conversation:
             failed = self._process.ended()
             raise failed or ProgramFailed("ended with status 0 before it was asked to") from None
 
-    def draw(self, key: str, records: Any, count: int, seed: int | None) -> Any:
+    def draw(self, key: str, records: Callable[[], Any], count: int, seed: int | None) -> Any:
         """Return so many outputs on records: an array of numbers, or a list.
 
         Parameters
         ----------
         key, records
-            Of the dataset, which is sent once.
+            Of the dataset, which is asked for and sent once.
         count, seed
             How many outputs, and from which seed where the program takes one.
 
@@ -155,12 +152,12 @@ class Conversation:
         self._require_silence()
         self._requests += 1
         if key not in self._known:
-            self._process.write(_line({"dataset": key, "records": records}))
+            self._process.write(_line({"dataset": key, "records": records()}))
             self._known.add(key)
         seeded = {} if seed is None else {"seed": seed}
         asked = {"draw": count, "dataset": key, "request": self._requests, **seeded}
         self._process.write(_line(asked))
-        return _outputs(self, self._answer(count), count)
+        return _outputs(self, self._answer(count))
 
     def _require_silence(self) -> None:
         """Refuse lines that nobody asked for."""
@@ -181,26 +178,25 @@ class Conversation:
             del waiting[: end + 1]
             self._greetings -= 1
 
-    def _answer(self, count: int) -> list[bytes]:
-        """Return the lines of an answer, after which its request's number has come."""
-        lines, rest, waits = list[bytes](), b"", patience()
+    def _answer(self, count: int) -> Answer:
+        """Return an answer, after which its request's number has come."""
+        answer, waits = Answer(count), patience()
         old = self._greetings  # those of this answer stand for no outputs, and end it
         while True:
             if not self._came(next(waits)):
-                self._greet_again(len(lines), count)
+                self._greet_again(answer.came, count)
                 continue
             waits = patience()
-            if old and not lines and not rest:
+            if old and answer.is_empty:
                 pending = self._greetings
                 self._drop_greetings(old)
                 old -= pending - self._greetings
-            *more, rest = (rest + self._process.take()).split(b"\n")
-            lines += more
-            self._require_short(rest)
-            if self._is_whole(lines, count):
-                self._process.waiting[:0] = b"\n".join([*lines[count + 1 :], rest])
+            answer.add(self._process.take())
+            self._require_short(answer.rest)
+            if self._is_whole(answer):
+                self._process.waiting[:0] = answer.left
                 self._drop_greetings(self._greetings)
-                return lines[:count]
+                return answer
 
     def _greet_again(self, came: int, count: int) -> None:
         """Greet a program that says nothing: it answers if it waits for us, and not if it works."""
@@ -208,22 +204,22 @@ class Conversation:
         self._process.write(greeting())
         self._greetings += 1
 
-    def _is_whole(self, lines: list[bytes], count: int) -> bool:
+    def _is_whole(self, answer: Answer) -> bool:
         """Return whether an answer has ended, and refuse one that is another than asked."""
-        if not lines:
+        if (line := answer.last) is None:
             return False
-        place = min(len(lines) - 1, count)
-        self._require_no_error(lines[place])
-        done = _object(lines[place], "done")
-        expected = f'{count} outputs and then {{"done": {self._requests}}}'
+        self._require_no_error(line)
+        done = _object(line, "done")
+        before = answer.came if answer.after else answer.came - 1
+        expected = f'{answer.count} outputs and then {{"done": {self._requests}}}'
         if done is None:
-            greeted = self._greetings and Hello.read(lines[place]) is not None
-            if len(lines) > count or greeted:
-                came = "more" if len(lines) > count else place
-                raise self._broken(f"{expected} ({came} outputs came)", lines[place])
+            greeted = self._greetings and Hello.read(line) is not None
+            if answer.after or greeted:
+                came = "more" if answer.after else before
+                raise self._broken(f"{expected} ({came} outputs came)", line)
             return False
-        if place != count or done["done"] != self._requests:
-            raise self._broken(f"{expected} ({place} outputs came)", lines[place])
+        if not answer.after or done["done"] != self._requests:
+            raise self._broken(f"{expected} ({before} outputs came)", line)
         return True
 
     def _require_no_error(self, line: bytes) -> None:
@@ -246,14 +242,11 @@ def broken(name: str, came: str, expected: str) -> MechanismError:
     return MechanismError(f"program {shorten(Shown(name))}: answered {came}, expected {expected}")
 
 
-def _outputs(conversation: Conversation, lines: list[bytes], count: int) -> Any:
-    """Return the outputs of lines: an array where all are numbers."""
-    text = b"\n".join(lines) + b"\n"
-    if _NUMBERS.fullmatch(text):
-        found = np.fromstring(text, sep="\n")
-        if len(found) == count and np.isfinite(found).all() and (abs(found) < _EXACT).all():
-            return found
-    return [_output(conversation, line) for line in lines]
+def _outputs(conversation: Conversation, answer: Answer) -> Any:
+    """Return the outputs of an answer: an array where all are numbers."""
+    if (found := answer.numbers()) is not None:
+        return found
+    return [_output(conversation, one) if isinstance(one, bytes) else one for one in answer.items()]
 
 
 def _output(conversation: Conversation, line: bytes) -> Any:

@@ -257,7 +257,7 @@ class Program(Outside):
         takes_seeds = conversation.hello.seeded and rng is not None
         seed = int(rng.integers(_SEEDS_OF_REQUESTS)) if takes_seeds and rng is not None else None
         try:
-            return conversation.draw(key, plain(dataset), trials, seed)
+            return conversation.draw(key, lambda: plain(dataset), trials, seed)
         except (ProgramFailed, MechanismError, TooMuch):
             self._hang_up()
             raise

@@ -1,18 +1,23 @@
 """The protocol of lines: what answers as it says is drawn from, and nothing else gives a number."""
 
 import json
+import math
 import shlex
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import dpaudit.programs.lines as lines
 import dpaudit.programs.running as running
 from dpaudit.errors import MechanismError
 from dpaudit.programs import Program
+from dpaudit.programs.answers import read_piece
 from dpaudit.programs.lines import Conversation
+from dpaudit.programs.printed import json_of
 from dpaudit.programs.running import ProgramFailed, TooMuch
 
 SCRIPT = """
@@ -34,7 +39,7 @@ def talk(answer: str = THREE, hello: str = HELLO, then: str = "") -> Conversatio
 
 def drawn(conversation: Conversation, count: int = 3):
     try:
-        return conversation.draw("a", [1, 2], count, None)
+        return conversation.draw("a", lambda: [1, 2], count, None)
     finally:
         conversation.close()
 
@@ -43,6 +48,42 @@ def test_an_answer_is_read():
     assert drawn(talk()).tolist() == [1.5, -2.0, 30.0]
     answer = '{"a": [1, 2.5]}\\n"yes"\\nnull\\n{"done": 1}\\n'
     assert drawn(talk(answer)) == [{"a": [1.0, 2.5]}, "yes", None]
+
+
+JSON_NUMBERS = st.one_of(
+    st.integers(-(2**54), 2**54).map(str),
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.sampled_from(["-0", "0", "-0.0", "1E5", "1e-400", "9007199254740993", "1 ", "-0\t"]),
+)
+
+
+@given(st.lists(JSON_NUMBERS, min_size=1, max_size=8))
+def test_numbers_are_read_bit_by_bit_as_json_has_them(texts):
+    piece = read_piece("".join(f"{one}\n" for one in texts).encode())
+    if not isinstance(piece, list):
+        expected = [json_of(one) for one in texts]
+        assert all(isinstance(one, float) for one in expected)
+        assert piece.tobytes() == np.array(expected).tobytes()
+    else:  # read one by one: what is no double is among them, or a zero with a sign
+        doubtful = [one for one in texts if abs(float(one)) >= 2**53 or float(one) == 0]
+        assert doubtful
+        assert piece == [one.encode() for one in texts]
+
+
+@pytest.mark.parametrize(
+    "lines", ["1\ntrue\n", "1\nnull\n", "1,2\n[3\n4]\n", "1,2\n3\n", "1\n\n", "01\n", "+1\n"]
+)
+def test_lines_that_are_no_numbers_are_no_piece_of_numbers(lines):
+    assert isinstance(read_piece(lines.encode()), list)
+
+
+def test_numbers_among_other_outputs_stay_in_their_places():
+    answer = '1.5\\nnull\\n-0\\n{"done": 1}\\n'
+    found = drawn(talk(answer))
+    assert found == [1.5, None, -0.0]
+    assert math.copysign(1, found[2]) == -1
+    slow = talk("1.5\\n", then='sleep 0.1; printf \'"a"\\n2\\n{"done": 1}\\n\'')
+    assert drawn(slow) == [1.5, "a", 2.0]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +110,7 @@ def test_another_answer_gives_no_number(answer):
 
 def test_a_line_that_nobody_asked_for_gives_no_number():
     conversation = talk(THREE, then="sleep 0.1; echo 4")
-    conversation.draw("a", [1, 2], 3, None)
+    conversation.draw("a", lambda: [1, 2], 3, None)
     conversation._came(5.0)
     with pytest.raises(MechanismError, match="nobody asked for"):
         drawn(conversation)
@@ -86,7 +127,7 @@ def test_a_program_that_works_for_long_is_no_such_one(monkeypatch):
     conversation = talk(
         "1\\n", then='sleep 0.5; printf \'2\\n3\\n{"done": 1}\\n\'; set -- "$1" "$4"'
     )
-    assert conversation.draw("a", [1], 3, None).tolist() == [1.0, 2.0, 3.0]
+    assert conversation.draw("a", lambda: [1], 3, None).tolist() == [1.0, 2.0, 3.0]
     with pytest.raises(MechanismError):  # greetings are answered late, and stand for no outputs
         drawn(conversation)
 
@@ -173,7 +214,7 @@ def test_messages_have_their_members_in_the_order_that_is_specified(tmp_path):
     heard = tmp_path / "heard"
     script = f"tee {heard} | while read -r line; do " + SCRIPT.split("do\n", 1)[1]
     conversation = Conversation("talk", ["sh", "-c", script, "sh", HELLO, THREE, ""], None)
-    conversation.draw("a", [1, 2], 3, 11)
+    conversation.draw("a", lambda: [1, 2], 3, 11)
     conversation.close()
     found = [json.loads(one) for one in heard.read_text().splitlines()]
     assert [list(one) for one in found] == [

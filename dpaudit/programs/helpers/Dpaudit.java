@@ -26,16 +26,20 @@ public final class Dpaudit {
             int records = line.indexOf("\"records\": ");
             if (line.startsWith("{\"dpaudit\"")) out.print("{\"dpaudit\": 1, \"seeded\": " + seeded + "}\n");
             else if (records > 0) datasets.put(dataset, line.substring(records + 11, line.length() - 1));
-            else out.print(answer(line, seeded, mechanism, datasets.get(dataset)));
+            else out.print(answer(out, line, seeded, mechanism, datasets.get(dataset)));
         }
     }
 
-    private static String answer(String line, boolean seeded, Mechanism mechanism, String records) {
+    private static String answer(PrintStream out, String line, boolean seeded, Mechanism mechanism, String records) {
         Random random = seeded ? new Random(Long.parseLong(value(line, "seed"))) : new Random();
         StringBuilder text = new StringBuilder();
         try {
-            for (long left = Long.parseLong(value(line, "draw")); left > 0; left--)
+            for (long left = Long.parseLong(value(line, "draw")); left > 0; left--) {
                 text.append(mechanism.draw(records, random)).append('\n');
+                if (text.length() < 1 << 14) continue;
+                out.print(text); // is read while we draw
+                text.setLength(0);
+            }
         } catch (Exception error) {
             return "{\"error\": \"" + error.toString().replaceAll("[\\\\\"\\p{Cntrl}]", " ") + "\"}\n";
         }

@@ -39,8 +39,10 @@ function serve(mechanism, { seeded = false, name = "" } = {}) {
     if ("records" in message) return void datasets.set(message.dataset, message.records);
     const random = seeded ? generator(message.seed) : Math.random;
     const lines = [];
-    for (let i = 0; i < message.draw; i++)
+    for (let i = 0; i < message.draw; i++) {
       lines.push(JSON.stringify(mechanism(datasets.get(message.dataset), random)));
+      if (lines.length === 1024) write(lines.splice(0).join("\n") + "\n"); // read while we draw
+    }
     lines.push(JSON.stringify({ done: message.request }));
     return lines.join("\n") + "\n";
   };

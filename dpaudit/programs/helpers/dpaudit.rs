@@ -40,20 +40,20 @@ pub fn numbers(records: &str) -> Vec<f64> {
 }
 
 pub fn serve(seeded: bool, mut mechanism: impl FnMut(&str, &mut Random) -> String) {
-    let (mut datasets, mut out) = (HashMap::new(), io::stdout().lock());
+    let mut datasets = HashMap::new();
+    let mut out = io::BufWriter::with_capacity(1 << 13, io::stdout().lock());
     for line in io::stdin().lock().lines().map(Result::unwrap) {
         let dataset = value(&line, "dataset").to_string();
-        let mut text = String::new();
         if line.starts_with("{\"dpaudit\"") {
-            text = format!("{{\"dpaudit\": 1, \"seeded\": {seeded}}}\n");
+            writeln!(out, "{{\"dpaudit\": 1, \"seeded\": {seeded}}}").unwrap();
         } else if let Some(at) = line.find("\"records\": ") {
             datasets.insert(dataset, line[at + 11..line.len() - 1].to_string());
         } else {
             let mut random = Random(value(&line, "seed").parse().unwrap_or(0));
             let count = value(&line, "draw").parse::<u64>().unwrap();
-            for _ in 0..count { text += &mechanism(&datasets[&dataset], &mut random); text.push('\n'); }
-            text += &format!("{{\"done\": {}}}\n", value(&line, "request"));
+            for _ in 0..count { writeln!(out, "{}", mechanism(&datasets[&dataset], &mut random)).unwrap(); }
+            writeln!(out, "{{\"done\": {}}}", value(&line, "request")).unwrap();
         }
-        out.write_all(text.as_bytes()).and_then(|_| out.flush()).unwrap();
+        out.flush().unwrap();
     }
 }
