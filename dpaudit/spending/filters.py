@@ -191,9 +191,11 @@ def fix_terms(
             raise InvalidArgument("orders", one, "numbers above 1")
     limits: tuple[Limit, ...]
     if rho is not None or mu is not None:
-        if filter_name != "any" or own_delta is not None:
-            expected = "nothing beside a limit on rho or mu, which is a filter by itself"
+        expected = "nothing beside a limit on rho or mu, which is a filter by itself"
+        if filter_name != "any":
             raise InvalidArgument("filter", filter_name, expected)
+        if own_delta is not None:
+            raise InvalidArgument("own_delta", own_delta, expected)
         _check_limits(rho, mu)
         limits = (Limit(rho=rho, mu=mu, delta=check.delta("delta", delta)),)
     else:
@@ -202,6 +204,12 @@ def fix_terms(
 
 
 _ONE = "one limit: an epsilon with a delta, a rho, a mu or a curve"
+
+
+_ALL_OF_DELTA = {
+    "basic": "filter 'basic', which keeps all of delta for releases",
+    "planned": "filter 'planned', which shares delta with nobody",
+}
 
 
 def _check_limits(rho: float | None, mu: float | None) -> None:
@@ -219,6 +227,9 @@ def _limit(
 ) -> Limit:
     check.non_negative("epsilon", epsilon)
     check.delta("delta", delta)
+    if own_delta is not None and (delta == 0 or filter_name in ("basic", "planned")):
+        expected = f"nothing with {_ALL_OF_DELTA[filter_name] if delta else 'a delta of 0'}"
+        raise InvalidArgument("own_delta", own_delta, expected)
     if filter_name == "planned":
         planned = Method(name="planned", delta=delta)
         return Limit(epsilon=epsilon, delta=delta, methods=(planned,))

@@ -12,6 +12,7 @@ from dpaudit.report.formatting import number
 from dpaudit.spending.chain import Chain, Entry
 from dpaudit.spending.charges import add_to, totals_of
 from dpaudit.spending.filters import Limit, More, Terms, Total, count_more, keeps, spent_of
+from dpaudit.spending.fitting import Fitting, find_fitting
 from dpaudit.text import one_line
 
 _DIGITS = 6  # of a number in a sentence
@@ -34,6 +35,8 @@ class Charge:
         Of the line in the file; None of one that was only asked about.
     is_slow
         Whether accountants have to be asked for each number of releases that might fit.
+    without
+        Why the limit has no number with this release; empty where it has one.
     """
 
     entry: Entry
@@ -43,12 +46,19 @@ class Charge:
     size: float
     digest: str | None = None
     is_slow: bool = False
+    without: str = ""
     count: Callable[[], More] = field(repr=False, compare=False)
+    find: Callable[[], Fitting | None] = field(repr=False, compare=False)
 
     @cached_property
     def more(self) -> More:
         """How many more such releases fit after it; worked out when it is asked for."""
         return self.count() if self.fits else More(count=0)
+
+    @cached_property
+    def would_fit(self) -> Fitting | None:
+        """With which noise, or epsilon, it would fit, if it does not; looked for when asked."""
+        return None if self.fits else self.find()
 
 
 @dataclass(frozen=True)
@@ -67,7 +77,9 @@ def judge(chain: Chain, entry: Entry) -> Charge:
     def keeps_with(count: int) -> bool:
         return keeps(terms, list(add_to(totals, entry, count, terms).values()))
 
-    nearest = nearest_to_end(terms, add_to(totals, entry, 1, terms))
+    after = add_to(totals, entry, 1, terms)
+    nearest = nearest_to_end(terms, after)
+    infinite = math.isinf(nearest.spent)
     return Charge(
         entry=entry,
         fits=keeps_with(1),
@@ -75,7 +87,9 @@ def judge(chain: Chain, entry: Entry) -> Charge:
         spent=nearest.spent,
         size=nearest.limit.size,
         is_slow=terms.is_planned,
+        without=_without_number(terms, nearest.limit, after) if infinite else "",
         count=lambda: count_more(terms, lambda n: keeps_with(n + 1)),
+        find=lambda: find_fitting(chain, entry),
     )
 
 
@@ -103,27 +117,41 @@ def currency_of(limit: Limit) -> str:
 
 
 def why_not(chain: Chain, entry: Entry) -> str:
-    """Return why a release does not fit, in one line."""
+    """Return why a release does not fit, and what of its kind would, in one line."""
     terms, what = chain.header.terms, ", ".join(str(one["kind"]) for one in entry.release)
     totals = add_to(totals_of(chain), entry, 1, terms)
     nearest = nearest_to_end(terms, totals)
     who = "" if nearest.group is None else f" for {one_line(nearest.group)}"
     said = f"{what} does not fit{who}: "
     if math.isinf(nearest.spent):
-        return f"{said}{_without_number(nearest.limit, totals)}; nothing was charged"
+        return f"{said}{_without_number(terms, nearest.limit, totals)}; nothing was charged"
     spent = number(nearest.spent, _DIGITS, ROUND_CEILING)
     size = number(nearest.limit.size, _DIGITS)
-    return f"{said}{currency_of(nearest.limit)} would be {spent} of {size}; nothing was charged"
+    found = find_fitting(chain, entry)
+    fitting = "" if found is None else f"; {found}"
+    return (
+        f"{said}{currency_of(nearest.limit)} would be {spent} of {size}; nothing was charged"
+        f"{fitting}"
+    )
 
 
-def _without_number(limit: Limit, totals: Mapping[str | None, Total]) -> str:
+def _without_number(terms: Terms, limit: Limit, totals: Mapping[str | None, Total]) -> str:
     delta = max(total.price.delta for total in totals.values())
     if delta > limit.own:
-        return (
-            f"the deltas of releases would be {number(delta, _DIGITS, ROUND_CEILING)} together, "
-            f"and the budget keeps {number(limit.own, _DIGITS)} for them (own_delta, or "
-            "--own-delta, of a new budget)"
-        )
+        together = f"the deltas of releases would be {number(delta, _DIGITS, ROUND_CEILING)}"
+        return f"{together} together, and {_kept_for_deltas(terms, limit)}"
     if limit.epsilon is not None and limit.delta == 0:
         return "a budget without a delta, which is one of pure DP, has no number for it (--delta)"
     return "no filter of the budget has a number for it beside what is charged already"
+
+
+def _kept_for_deltas(terms: Terms, limit: Limit) -> str:
+    """Return what a budget keeps for deltas of releases, and which budget would keep more."""
+    if limit.epsilon is None:
+        return f"a budget in {currency_of(limit)} has none: one of --epsilon and --delta has"
+    if limit.delta == 0:
+        return "a budget of pure DP has none: one with --delta has"
+    if terms.filter == "basic":
+        return f"the budget's delta is {number(limit.own, _DIGITS)} (--delta of a new budget)"
+    kept = number(limit.own, _DIGITS)
+    return f"the budget keeps {kept} for them (own_delta, or --own-delta, of a new budget)"

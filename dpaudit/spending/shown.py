@@ -134,7 +134,8 @@ def charge_lines(found: Charge, what: str) -> Iterator[str]:
     yield f"{what} as number {found.entry.number}{who}: {name_release(found.entry)}"
     yield f"{found.currency} spent: {spent} of {size}  {draw_bar(found.spent, found.size)}"
     if not found.fits:
-        yield "It does not fit."
+        hint = found.without or found.would_fit
+        yield f"It does not fit: {hint}." if hint else "It does not fit."
     elif not found.is_slow:
         yield f"More such releases that fit after it: {count_text(found.more)}."
 
@@ -147,6 +148,7 @@ def charge_text(found: Charge) -> str:
         "spent": _plain(found.spent),
         "size": found.size,
         "more": None if found.is_slow else found.more.model_dump(),
+        "would_fit": None if (one := found.would_fit) is None else {one.name: one.value},
         "digest": found.digest,
         "entry": found.entry.model_dump(mode="json"),
     }

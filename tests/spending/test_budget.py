@@ -306,3 +306,50 @@ def test_a_tree_is_charged_once(path):
     proved = dpaudit.account("binary-tree", 1e-6, leaves=365, noise_scale=20.0).proved
     assert charge.spent == pytest.approx(proved.upper, rel=1e-12)
     assert math.isfinite(budget.overview().odometer.epsilon)
+
+
+@pytest.mark.parametrize(
+    ("limit", "name", "given", "own"),
+    [
+        ({"epsilon": 1.0}, "laplace", {"noise_scale": 1.0}, "noise_scale"),
+        ({"epsilon": 1.0}, "approximate", {"epsilon": 0.9}, "epsilon"),
+        ({"rho": 0.1}, "gaussian", {"noise_scale": 1.0}, "noise_scale"),
+        ({"rho": 0.1}, "zero-concentrated", {"rho": 0.5}, "rho"),
+        ({"epsilon": 1.0, "delta": 1e-6}, "gaussian", {"noise_scale": 1.0}, "noise_scale"),
+    ],
+)
+def test_what_would_fit_does_fit_and_hardly_more_does(path, limit, name, given, own):
+    budget = Budget.create(path, **limit)
+    if name in ("laplace", "approximate"):
+        budget.charge("laplace", noise_scale=2)
+    found = budget.check(name, **given).would_fit
+    assert found.name == own
+    assert budget.check(name, **given | {own: found.value}).fits
+    beyond = found.value / 1.01 if found.is_least else found.value * 1.01
+    assert not budget.check(name, **given | {own: beyond}).fits
+    with pytest.raises(BudgetExceeded, match=rf"nothing was charged; {own}=.* would fit$"):
+        budget.charge(name, **given)
+    assert budget.check(name, **given | {own: found.value}).would_fit is None
+
+
+@pytest.mark.parametrize(
+    ("limit", "cure"),
+    [
+        ({"rho": 0.1}, "a budget in rho has none: one of --epsilon and --delta has"),
+        ({"mu": 0.1}, "a budget in mu has none: one of --epsilon and --delta has"),
+        ({"epsilon": 1.0}, "a budget of pure DP has none: one with --delta has"),
+        ({"epsilon": 1.0, "delta": 1e-9, "filter": "basic"}, "--delta of a new budget"),
+        ({"epsilon": 1.0, "delta": 1e-9, "filter": "zcdp"}, "--own-delta, of a new budget"),
+    ],
+)
+def test_who_has_no_delta_left_is_told_of_a_budget_that_can_be_made(path, limit, cure):
+    budget = Budget.create(path, **limit)
+    with pytest.raises(BudgetExceeded) as raised:
+        budget.charge("approximate", epsilon=0.01, delta=1e-8)
+    assert cure in str(raised.value)
+    takes = {**limit, "own_delta": 5e-10}
+    if "--own-delta" in cure:
+        Budget.create(path.with_name("other.jsonl"), **takes)
+        return
+    with pytest.raises(InvalidArgument, match=r"^own_delta: got 5e-10, expected nothing"):
+        Budget.create(path.with_name("other.jsonl"), **takes)
