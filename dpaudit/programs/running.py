@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import selectors
 import signal
 import subprocess
@@ -17,9 +18,16 @@ _CHUNK = 2**20
 _PIPE = 1031  # F_SETPIPE_SZ of Linux
 _LAST = 2**14  # bytes of standard error that are remembered
 _LINES = 5  # of them that are said
+_NAMES_ERROR = re.compile(  # Python, JavaScript and Java; Java; Rust; Go; R; Julia; Ruby
+    r"^(Uncaught |Caused by: )?[\w.$:]*(Error|Exception)\b.*:|^Exception in thread |\bpanicked at "
+    r"|^panic: |^Error in |^ERROR: |: .* \(\w+(Error|Exception)\)$"
+)
 _FIRST = 5.0  # seconds after which somebody is told what is waited for
 _END = 10.0  # seconds that a program has to end by itself, once it writes no more
 _AFTER = 1.0  # seconds in which somebody else may write what a program that ended has left
+_THREAD = re.compile(
+    r"^(thread '[^']*') \(\d+\)(?= panicked at )"
+)  # its number is another each run
 
 
 class ProgramFailed(RuntimeError):
@@ -81,9 +89,8 @@ class Process:
 
     @property
     def said(self) -> str:
-        """The last lines of its standard error."""
-        lines = self._errors.decode("utf-8", "replace").strip().splitlines()
-        return " / ".join(line.strip() for line in lines[-_LINES:])
+        """The lines of its standard error that say what failed."""
+        return what_failed(self._errors.decode("utf-8", "replace"))
 
     def write(self, data: bytes) -> None:
         """Send bytes with the next reading."""
@@ -208,6 +215,25 @@ class Process:
             if stream is not None:
                 with contextlib.suppress(OSError):
                     stream.close()
+
+
+def what_failed(errors: str) -> str:
+    r"""Return a few lines of standard error: from the last one that names an error, or the last.
+
+    Python names an error in its last line, Node.js before the calls that led to it.
+
+    Examples
+    --------
+    >>> what_failed("a.js:3\n\nTypeError: rows.summe is no function\n    at main\n\nNode.js v20")
+    'TypeError: rows.summe is no function / at main / Node.js v20'
+    >>> what_failed("  File 'a.py', line 1\nKeyError: 'age'")
+    "File 'a.py', line 1 / KeyError: 'age'"
+    """
+    lines = [_THREAD.sub(r"\1", line.strip()) for line in errors.splitlines() if line.strip()]
+    naming = [place for place, line in enumerate(lines) if _NAMES_ERROR.search(line)]
+    last = max(0, len(lines) - _LINES)
+    first = min(naming[-1], last) if naming else last
+    return " / ".join(lines[first : first + _LINES])
 
 
 def how_ended(status: int) -> str:

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import dpaudit
+from dpaudit import records
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.programs import Program
 from dpaudit.programs.printed import NotAnOutput, output_of
+from dpaudit.programs.running import what_failed
 
 PYTHON = sys.executable
 DATA = np.array([1.0, 0.0, 1.0])
@@ -22,10 +24,10 @@ def shell(text: str) -> str:
 def test_the_file_that_the_user_gave_is_what_the_program_reads(tmp_path):
     given = tmp_path / "a.csv"
     given.write_bytes(b"name;height\n007;1,80\nb;1,75\n")
-    records = object_of(given)
-    program = Program(shell("cksum < {data}")).with_file(records, given)
+    rows = object_of(given)
+    program = Program(shell("cksum < {data}")).with_file(rows, given)
     direct = Program(shell(f"cksum < {given}"), protocol="once")
-    assert program(records) == direct(records)
+    assert program(rows) == direct(rows)
 
 
 def object_of(path):
@@ -106,6 +108,44 @@ def test_a_failure_shows_the_status_and_the_last_lines():
     program = Program(shell("echo no table >&2; exit 3"), protocol="once")
     with pytest.raises(MechanismError, match=r"ended with status 3: no table"):
         program(DATA)
+
+
+NODE = "at:3\n\nTypeError: rows.sum is no function\n" + "    at load\n" * 9 + "\nNode.js v20.1.0\n"
+JAVA = 'Exception in thread "main" a.BError: c\n\tat A\nCaused by: b.CException: no key\n\tat D\n'
+RUST = (
+    "\nthread 'main' (71) panicked at a.rs:1:5:\nindex is 3\nstack backtrace:\n"
+    + "   0: core\n" * 9
+)
+PYTHON = "Traceback:\n" + "  File 'a.py'\n" * 9 + "KeyError: 'age'\n"
+
+
+@pytest.mark.parametrize(
+    ("errors", "begins", "named"),
+    [
+        (NODE, "TypeError: rows.sum is no function / at load", "TypeError"),
+        (JAVA, 'Exception in thread "main" a.BError: c / at A / Caused by: b.C', "no key"),
+        (RUST, "thread 'main' panicked at a.rs:1:5: / index is 3 / stack", "index is 3"),
+        (PYTHON, "File 'a.py' / File", "KeyError: 'age'"),
+        ("warming up\nno table\n", "warming up / no table", "no table"),
+    ],
+    ids=["node", "java", "rust", "python", "other"],
+)
+def test_the_line_that_names_the_error_is_shown_wherever_it_stands(errors, begins, named):
+    said = what_failed(errors)
+    assert said.startswith(begins)
+    assert named in said
+    assert said.count(" / ") < 5
+
+
+def test_a_line_that_names_the_error_is_hidden_where_it_says_a_record():
+    printed = 'echo "TypeError: no $(cat {data})" >&2; for i in 1 2 3 4 5; do echo at >&2; done'
+    program = Program(shell(f"{printed}; exit 1"))
+    with pytest.raises(MechanismError, match="status 1") as raised:
+        program(np.array([8675309.0]))
+    assert "8675309" not in str(raised.value)
+    assert "--show-records" in str(raised.value)
+    with records.showing(), pytest.raises(MechanismError, match="TypeError: no 8675309"):
+        program(np.array([8675309.0]))
 
 
 def test_a_failure_that_says_a_record_hides_it():
