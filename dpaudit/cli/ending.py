@@ -36,6 +36,7 @@ class _Asked:
     traceback = False
     to_terminate = False
     only_lists = False
+    not_given: frozenset[str] = frozenset()  # options of the command
 
 
 class Interrupted(KeyboardInterrupt):
@@ -67,6 +68,7 @@ def carried(command: Callable[Given, ReturnT]) -> Callable[Given, ReturnT]:
 
     @functools.wraps(command)
     def run(*arguments: Given.args, **options: Given.kwargs) -> ReturnT:
+        _Asked.not_given = frozenset(name for name, value in options.items() if value is None)
         try:
             return command(*arguments, **options)
         except BaseException as error:
@@ -207,8 +209,11 @@ def complain(error: BaseException) -> None:
 
 
 def _said(error: BaseException) -> str:
-    from dpaudit.errors import what_happened, words_of
+    from dpaudit.errors import InvalidArgument, what_happened, words_of
 
+    if isinstance(error, InvalidArgument) and str(error.value) == "None":
+        if error.name in _Asked.not_given:
+            return f"--{error.name.replace('_', '-')}: not given, expected {error.expected}"
     return words_of(error) or what_happened(error)
 
 

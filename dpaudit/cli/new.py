@@ -9,6 +9,7 @@ import typer
 
 import dpaudit.cli.ending as ending
 import dpaudit.cli.streams as streams
+from dpaudit.cli.start import asked, is_asked
 from dpaudit.cli.store import show_help
 
 new = typer.Typer(help="Write a package or a program to begin with.", invoke_without_command=True)
@@ -42,8 +43,9 @@ def write_claim(
 
 def write_program(
     language: Annotated[
-        str, typer.Option("--language", metavar="LANGUAGE", help="javascript, java or rust.")
-    ],
+        str | None,
+        typer.Option("--language", metavar="LANGUAGE", help="javascript, java or rust."),
+    ] = None,
     into: Annotated[
         Path, typer.Option("--into", metavar="DIR", help="Where (the present folder).")
     ] = Path(),
@@ -54,8 +56,20 @@ def write_program(
     """
     from dpaudit.programs.drafting import write_helper
 
-    for path in write_helper(language, into):
+    for path in write_helper(language or _language(), into):
         streams.write(str(path))
+
+
+def _language() -> str:
+    """Return the language that somebody at the terminal names; refuse where nobody is asked."""
+    from dpaudit.errors import InvalidArgument
+    from dpaudit.programs.drafting import LANGUAGES
+
+    known = ", ".join(LANGUAGES)
+    if is_asked() and (named := asked(f"Which language ({known})? ")):
+        return named
+    expected = f"one of {known}, such as dpaudit new program --language javascript"
+    raise InvalidArgument("language", None, expected)
 
 
 new.command("claim")(ending.carried(write_claim))

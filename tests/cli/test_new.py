@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import sys
 
 import pytest
@@ -119,3 +120,25 @@ def test_alone_it_shows_what_it_can_write(capsys):
     status, printed = run(capsys)
     assert status == 0
     assert "claim" in printed.out
+
+
+def test_who_names_no_language_is_told_which_there_are(here, capsys):
+    status, printed = run(capsys, "program")
+    assert status == 2
+    assert printed.err == (
+        "error: --language: not given, expected one of java, javascript, rust, such as dpaudit new "
+        "program --language javascript\n"
+    )
+    assert not list(here.iterdir())
+
+
+@pytest.mark.parametrize(("answer", "status"), [("rust", 0), ("perl", 2), ("", 2)])
+def test_who_sits_at_a_terminal_is_asked_for_the_language(
+    here, capsys, monkeypatch, answer, status
+):
+    monkeypatch.setattr("dpaudit.cli.new.is_asked", lambda: True)
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{answer}\n"))
+    found, printed = run(capsys, "program")
+    assert found == status
+    assert "Which language (java, javascript, rust)?" in printed.err
+    assert (here / "noiser.rs").exists() == (status == 0)

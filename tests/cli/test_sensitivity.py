@@ -126,7 +126,7 @@ def test_a_query_that_fails_and_a_domain_that_lacks_end_with_2(query):
     assert (failed.status, "ValueError" in failed.err) == (2, True)
     lacks = query("total", "--relation", "replace-record")
     assert lacks.status == 2
-    assert "domain: got None" in lacks.err
+    assert "--domain: not given, expected" in lacks.err
     assert query("total", *FOUR, "--norm", "l3").status == 2
     assert query("total", *FOUR, "--claimed", "-1").status == 2
 
