@@ -18,8 +18,10 @@ from dpaudit._typing import Array
 from dpaudit.auditing.draws import Drawer
 from dpaudit.auditing.nearness import NEARNESS, are_points
 from dpaudit.auditing.outcomes import layout_of
+from dpaudit.auditing.portfolio import PORTFOLIO, are_repeated, single_entries, standing_out
 from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, shorten, what_happened
 from dpaudit.estimation.combinations import are_far_apart
+from dpaudit.estimation.numeric_scores import first_rows
 from dpaudit.estimation.repeated import some_stand_out
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.distinguisher import Distinguisher
@@ -64,14 +66,17 @@ def with_further(
 ) -> list[Distinguisher]:
     """Return those that are tried, and others that what was drawn asks for.
 
-    Those for few values where some values stand out, as few outputs may repeat though most do not;
-    those for combinations where one of them tells far more than any entry does.
+    Those for few values where some values stand out, as few outputs may repeat though most do not,
+    or where outputs repeat as a whole; those for combinations where one of them tells far more than
+    any entry does; single entries of arrays, and the portfolio.
     """
+    tried = [*tried, *([ONE_PART] if on_p[0].size > 1 and ONE_PART not in tried else []), PORTFOLIO]
     if on_p[0].size > _WIDE:
-        return list(tried)
-    repeat, combined = some_stand_out(on_p, on_q), are_far_apart(on_p, on_q)
+        return tried
+    repeat = some_stand_out(on_p, on_q) or are_repeated(on_p, on_q)
+    combined = are_far_apart(on_p, on_q)
     if not (repeat or combined):
-        return list(tried)
+        return tried
     known = [one for one in registry.DISTINGUISHERS.all().values() if one not in tried]
     further = [
         one
@@ -119,7 +124,15 @@ def learned(
     layout = layout_of(mechanism)
     if layout is not None:
         return _learned_of_parts(distinguishers, mechanism, pair, (on_p, on_q), rng, layout)
-    return _learned(distinguishers, mechanism, pair, on_p, on_q, rng)
+    asked = [one for one in distinguishers if one not in (ONE_PART, PORTFOLIO)]
+    found = _learned(asked, mechanism, pair, on_p, on_q, rng)
+    flat = first_rows(on_p, on_q)
+    if ONE_PART in distinguishers:
+        single = single_entries(*flat)
+        found += [(ONE_PART, OfFeatures(Features({}), one)) for one in single]
+    if PORTFOLIO in distinguishers:
+        found += standing_out(*flat, tuple(range(flat[0].shape[1])))
+    return found
 
 
 def _learned(
@@ -155,11 +168,14 @@ def _learned_of_parts(
     """Return what was learned from the features of outputs, and the scores of single parts."""
     features = Features.of(layout, *sides)
     on_p, on_q = map(features, sides)
-    asked = [one for one in distinguishers if one is not ONE_PART]
+    asked = [one for one in distinguishers if one not in (ONE_PART, PORTFOLIO)]
     scores = _learned(asked, mechanism, pair, on_p, on_q, rng)
-    if len(asked) < len(distinguishers):
+    if ONE_PART in distinguishers:
         alone = one_part_scores(layout, on_p, on_q)
         scores += [(ONE_PART, score) for score in farthest(alone, on_p, on_q, layout, _PARTS)]
+    numbers = tuple(n for n, column in enumerate(layout.columns) if not column.discrete)
+    if PORTFOLIO in distinguishers and numbers:
+        scores += standing_out(*first_rows(on_p[:, numbers], on_q[:, numbers]), numbers)
     return [(one, OfFeatures(features, score)) for one, score in scores]
 
 

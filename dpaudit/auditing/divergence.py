@@ -159,7 +159,7 @@ def divergence(
         notes=(
             f"Chosen beforehand: {direction}, order {order:.4g}, {len(counted.bins)} bins.",
             f"Attack: {first.attack.statement}.",
-            f"Attacks tried: {', '.join(first.tried)}.",
+            black_box.words_of_tried(first.tried),
             *kept.notes,
         ),
         contract=kept.checks,

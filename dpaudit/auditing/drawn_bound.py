@@ -15,7 +15,7 @@ from numpy.random import default_rng
 from dpaudit._typing import Array
 from dpaudit.auditing.carrying import Said
 from dpaudit.auditing.distinguishing import Score, for_outputs, learned, with_further
-from dpaudit.auditing.event import certified, promising
+from dpaudit.auditing.event import certified, promising, said_tried, words_of_tried
 from dpaudit.auditing.evidence import Evidence
 from dpaudit.estimation.counted import Event
 from dpaudit.execution import stream
@@ -36,16 +36,17 @@ def event_evidence(on_p: Array, on_q: Array, settings: Settings) -> Evidence:
         for runs, side in zip((on_p, on_q), Side, strict=True)
     )
     rules = _GIVEN if scored else _learned(parts_p[0], parts_q[0], settings.seed)
-    scores = list(rules.values())
+    scores = [score for _, score in rules]
     tried = [np.stack([score(parts[1]) for score in scores]) for parts in (parts_p, parts_q)]
     sure = min(len(parts[2]) for parts in (parts_p, parts_q)), 1 - settings.confidence
     best = promising(tried[0], tried[1], settings.delta, sure=sure)
     counted = [best.rounded(scores[best.index](parts[2])) for parts in (parts_p, parts_q)]
-    return certified(
+    notes = words_of_tried(said_tried([name for name, _ in rules], best.promised))
+    found = certified(
         counted[0],
         counted[1],
         best.event,
-        list(rules)[best.index],
+        rules[best.index][0],
         settings.delta,
         1 - settings.confidence,
         {
@@ -54,6 +55,7 @@ def event_evidence(on_p: Array, on_q: Array, settings: Settings) -> Evidence:
             "certifying": len(parts_p[2]) + len(parts_q[2]),
         },
     )
+    return found if scored else replace(found, notes=(*found.notes, notes))
 
 
 def _guess_evidence(on_p: Array, on_q: Array, settings: Settings) -> Evidence:
@@ -70,12 +72,12 @@ def _guess_evidence(on_p: Array, on_q: Array, settings: Settings) -> Evidence:
     return replace(max(found, key=lambda one: one.lower), budget=budget, notes=(note,))
 
 
-def _learned(on_p: Array, on_q: Array, seed: int) -> dict[str, Score]:
+def _learned(on_p: Array, on_q: Array, seed: int) -> list[tuple[str, Score]]:
     tried, rng = for_outputs(None), default_rng(stream(seed, "drawn outputs", "attack"))
     tried = with_further(tried, None, on_p, on_q)
     found = learned(tried, None, None, on_p, on_q, rng)
-    single = _SINGLE if on_p.shape[1:] == (1,) else {}
-    return {**single, **{f"{one.name} attack": score for one, score in found}}
+    single = _SINGLE if on_p.shape[1:] == (1,) else []
+    return [*single, *((f"{one.name} attack", score) for one, score in found)]
 
 
 def _as_given(runs: Array) -> Array:
@@ -95,8 +97,14 @@ def _turned_alone(runs: Array) -> Array:
 
 
 # Of outputs of one number, that number itself is a score.
-_SINGLE: dict[str, Score] = {"the output": _alone, "the output, turned round": _turned_alone}
-_GIVEN = {"given scores": _as_given, "given scores, lower on the dataset": _turned}
+_SINGLE: list[tuple[str, Score]] = [
+    ("the output", _alone),
+    ("the output, turned round", _turned_alone),
+]
+_GIVEN: list[tuple[str, Score]] = [
+    ("given scores", _as_given),
+    ("given scores, lower on the dataset", _turned),
+]
 # Guesses of 1 favour the dataset, or those of 0 do.
 _GUESSES = {
     "the guess 1": (_as_given, Event(True, 1.0, 0.0)),

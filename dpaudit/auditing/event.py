@@ -62,6 +62,7 @@ from dpaudit.laws.features import (
 )
 from dpaudit.laws.layout import Layout
 from dpaudit.neighbours import Side
+from dpaudit.report.formatting import number
 
 # Transcripts an attack learns on are the only ones ever held together.
 _TRAINING_BYTES = 64 * 2**20
@@ -83,12 +84,16 @@ _Attacks = Callable[[Array, Array], Sequence[Distinguisher]]
 
 @dataclass(frozen=True)
 class Promising:
-    """The most promising event of several scores: of which, rounded how, and of what scores."""
+    """The most promising event of several scores: of which, rounded how, and of what scores.
+
+    ``promised`` is what each of them promised.
+    """
 
     index: int
     event: Event
     step: float
     scores: tuple[Array, Array]
+    promised: tuple[float, ...] = ()
 
     def rounded(self, scores: Array) -> Array:
         """Return scores without the last bits that tell equal ones apart."""
@@ -118,7 +123,7 @@ def promising(
     alike = [j for j in plain if promised[j] >= (1 - _ALIKE) * promised[best]]
     best = alike[0] if alike else best
     event = with_order(events[best], *pairs[best], delta, sure)
-    return Promising(best, event, steps[best], pairs[best])
+    return Promising(best, event, steps[best], pairs[best], tuple(promised))
 
 
 @dataclass(frozen=True)
@@ -188,7 +193,8 @@ def _of_one_part(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -
         delta = point.chosen(seen[0], seen[1], case.currency, (trials, alpha))
     best = promising(seen[0], seen[1], delta, sure=(trials, alpha))
     counts = {"choosing, per dataset": size}
-    return Chosen(ONE_PART, scores[best.index], best, (ONE_PART.name,), counts, delta)
+    said = said_tried([ONE_PART.name] * len(scores), best.promised)
+    return Chosen(ONE_PART, scores[best.index], best, said, counts, delta)
 
 
 def _leak(
@@ -240,8 +246,27 @@ def _best(
     plain = _in_plain_words(tried, scores, layout_of(case.mechanism))
     best = promising(on[0], on[1], delta, plain, sure)
     counts = {"setting thresholds, per dataset": setting, "fitting attacks, per dataset": training}
-    names = tuple(attack.name for attack in tried)
-    return Chosen(tried[best.index], scores[best.index], best, names, counts, delta), best.scores
+    said = said_tried([attack.name for attack in tried], best.promised)
+    return Chosen(tried[best.index], scores[best.index], best, said, counts, delta), best.scores
+
+
+def words_of_tried(tried: Sequence[str]) -> str:
+    """Return which attacks were tried, in words."""
+    return f"Attacks tried, with the epsilon that each promised beforehand: {', '.join(tried)}."
+
+
+def said_tried(names: Sequence[str], promised: Sequence[float]) -> tuple[str, ...]:
+    """Return each name once, with the largest epsilon that a score of that name promised.
+
+    Examples
+    --------
+    >>> said_tried(["one part", "signs", "one part"], [0.5, 0.0, 2.0])
+    ('one part (2)', 'signs (0)')
+    """
+    best = dict[str, float]()
+    for name, epsilon in zip(names, promised, strict=True):
+        best[name] = max(epsilon, best.get(name, 0.0))
+    return tuple(f"{name} ({number(epsilon, 3)})" for name, epsilon in best.items())
 
 
 def _in_plain_words(
@@ -292,7 +317,7 @@ def event(
     )
     notes = (
         f"Attack: {chosen.attack.statement}.",
-        f"Attacks tried: {', '.join(chosen.tried)}.",
+        words_of_tried(chosen.tried),
     )
     said = (*evidence.notes, *notes, *kept.notes)
     found = replace(evidence, notes=said, contract=kept.checks, remark=kept.remark)

@@ -15,6 +15,7 @@ import dpaudit.laws.drawn as drawn
 import dpaudit.laws.instances as instances
 from dpaudit.auditing.evidence import Evidence
 from dpaudit.auditing.first_outputs import FirstOutputs, first_outputs
+from dpaudit.auditing.wording import path_of
 from dpaudit.estimation.independence import Outputs
 from dpaudit.estimation.self_check import SelfCheck
 from dpaudit.execution import Executor, planned_units, stream
@@ -283,4 +284,18 @@ def _notes_of_parts(layout: Layout | None) -> tuple[str, ...]:
         *unvarying,
         f"Outputs were read in parts: {numbers} that are numbers, {discrete} that are discrete, "
         f"{len(layout.usual)} that did not vary at first, and whatever else turned up.",
+        *_notes_of_texts(layout),
+    )
+
+
+def _notes_of_texts(layout: Parted) -> tuple[str, ...]:
+    """Return how texts that never come twice were read: what else is in them is not looked at."""
+    if not layout.opened:
+        return ()
+    texts = (one for one in layout.columns if one.discrete and one.path in layout.opened)
+    paths = ", ".join(map(path_of, texts))
+    return (
+        f"Of texts that differ each time, {paths}, the length was looked at and the fields of JSON "
+        "or, of other texts, the letters at the first 32 places, how often each letter is there, "
+        "the first 16 words and the first 16 numbers: nothing else of them.",
     )

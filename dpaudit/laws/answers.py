@@ -23,17 +23,18 @@ def laid_out(mechanism: Any, *arguments: Any) -> tuple[Any, ...]:
     """Return a layout as plain data."""
     found = mechanism.laid_out(*arguments)
     if isinstance(found, Plain):
-        return (found.shape, found.kind, found.steady, found.drifts), [], {}, ()
-    return None, [astuple(one) for one in found.columns], found.usual, found.ignored
+        return (found.shape, found.kind, found.steady, found.drifts), [], {}, (), ()
+    columns = [astuple(one) for one in found.columns]
+    return None, columns, found.usual, found.ignored, found.opened
 
 
 def layout(answer: Sequence[Any]) -> Layout:
     """Return the layout that `laid_out` answered."""
-    plain, columns, usual, ignored = answer
+    plain, columns, usual, ignored, opened = answer
     if plain is not None:
         shape, kind, steady, drifts = plain
         return Plain(tuple(shape), kind, tuple(steady), tuple(drifts))
-    return Parted(tuple(Column(*one) for one in columns), usual, tuple(ignored))
+    return Parted(tuple(Column(*one) for one in columns), usual, tuple(ignored), tuple(opened))
 
 
 def texts(mechanism: Any, *arguments: Any) -> list[tuple[float, str, str]]:

@@ -20,6 +20,7 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.laws.leaves import ABSENT, Part, Token
 from dpaudit.laws.observations import parts, require_few_in_lists
 from dpaudit.laws.outcomes import Inexact, as_doubles
+from dpaudit.laws.texts import to_open, with_insides
 
 MOST = 4096  # columns
 # What stands in an array of numbers for what is no finite number: far from what people add up.
@@ -167,11 +168,14 @@ class Parted:
         The codes of discrete parts that were the same in all observations.
     ignored
         Names of parts that are left out (`is_ignored`).
+    opened
+        Paths of texts that are read inside (`dpaudit.laws.texts`).
     """
 
     columns: tuple[Column, ...]
     usual: dict[str, float]
     ignored: tuple[str, ...] = ()
+    opened: tuple[str, ...] = ()
 
     def with_clock(self, path: str) -> Parted:
         """Return the layout where the number at a path is how long a call took."""
@@ -183,13 +187,13 @@ class Parted:
         kept, rest = self.columns[:-2], self.columns[-2:]
         columns = (*(one for one in kept if not is_ignored(one.path, names)), *rest)
         usual = {one: code for one, code in self.usual.items() if not is_ignored(one, names)}
-        return Parted(columns, usual, (*self.ignored, *names))
+        return Parted(columns, usual, (*self.ignored, *names), self.opened)
 
     def rows(self, observations: Any, trials: int) -> Array:
         """Return ``trials`` observations as rows, one column a part."""
         place, found = self._place, np.zeros((trials, len(self.columns)))
         for row, one in zip(found, observations, strict=True):
-            self._fill(row, kept_parts(one, self.ignored), place)
+            self._fill(row, self._read(one), place)
         return found
 
     def _fill(
@@ -200,10 +204,15 @@ class Parted:
             row[-2], row[-1] = (token.code for token in _told(rest))
 
     def tokens(self, observation: Any) -> tuple[Token, ...]:
-        """Return the tokens of the two columns for the rest; none if there is no rest."""
-        found = kept_parts(observation, self.ignored)
+        """Return the tokens inside texts, and of the two columns for the rest, if there is any."""
+        found = self._read(observation)
         rest = self._rest(np.zeros(len(self.columns)), found, self._place)
-        return _told(rest) if rest else ()
+        inside = [one for path, one in found.items() if path.startswith(self.opened)]
+        tokens = (part for one in inside for part in one if isinstance(part, Token))
+        return (*tokens, *(_told(rest) if rest else ()))
+
+    def _read(self, observation: Any) -> dict[str, tuple[Part, ...]]:
+        return kept_parts(observation, self.ignored, self.opened)
 
     @property
     def _place(self) -> dict[tuple[str, bool], int]:
@@ -277,14 +286,17 @@ def layout_of(
     if plain is not None:
         return plain
     _require_named(sides, ignored)
-    read = [[kept_parts(one, ignored) for one in side] for side in sides]
-    found = _parted([one for side in read for one in side])
-    return _with_looks(replace(found, ignored=tuple(ignored)), sides, drifting or drifts_in)
+    opened = to_open(kept_parts(one, ignored) for side in sides for one in side)
+    found = _parted([kept_parts(one, ignored, opened) for side in sides for one in side])
+    found = replace(found, ignored=tuple(ignored), opened=opened)
+    return _with_looks(found, sides, drifting or drifts_in)
 
 
-def kept_parts(observation: Any, ignored: Sequence[str]) -> dict[str, tuple[Part, ...]]:
-    """Return the parts of an observation that are not ignored, by path."""
-    found = parts(observation)
+def kept_parts(
+    observation: Any, ignored: Sequence[str], opened: Sequence[str] = ()
+) -> dict[str, tuple[Part, ...]]:
+    """Return the parts of an observation that are not ignored, by path; some texts are opened."""
+    found = with_insides(parts(observation), opened)
     if not ignored:
         return found
     return {path: one for path, one in found.items() if not is_ignored(path, ignored)}

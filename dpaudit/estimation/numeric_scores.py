@@ -1,0 +1,446 @@
+"""Scores of arrays of numbers, each looked for by what would show it and nothing else.
+
+One entry, or where all of them moved a little, tell two datasets apart otherwise than a pair of
+entries that only together do, a remainder of integers, or how near an output is to where most are.
+Each function here looks at transcripts that certify nothing, shape ``(n, d)`` and ``(m, d)``, and
+returns a score of others, or None where nothing of its kind stands out: far more than it would by
+chance, whatever else is looked for, so that what certifies nothing costs hardly anything.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaudit._typing import Array
+from dpaudit.estimation.event import choose_event
+
+Score = Callable[[Array], Array]
+Codes = NDArray[np.int64]
+
+_CELLS, _ROWS = 2**22, 2**14  # numbers and outputs of a side that are looked at
+_FAR = 100.0  # spreads from the median that an entry counts: a rare huge one hides all others
+_BY_CHANCE = 3.0  # standard errors beyond what the largest of many is by chance
+_CHANCE = 1e-6  # a p-value that stands out, of all remainders or patterns that are looked at
+_SEVERAL, _MANY = 10, 200  # entries from which on all of them are added, and up to which paired
+_TOGETHER = 6  # entries whose covariance is looked at
+_ORTHANTS, _PER_PATTERN = 10, 4  # entries of a pattern of signs, and outputs to every pattern
+_MODULI, _INTEGERS = range(2, 33), 32
+_CENTRED, _HALVINGS = 50, 12
+_SMOOTHING, _SAME = 0.5, 2.0
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Brings columns to one scale, about their medians, and what is far out nearer."""
+
+    centre: Array
+    spread: Array
+
+    @classmethod
+    def of(cls, rows: Array) -> Scaling:
+        """Return the scaling of columns by their quartiles; of few values by what they are."""
+        low, centre, high = np.quantile(rows, [0.25, 0.5, 0.75], axis=0)
+        spread = high - low
+        rough = np.minimum(np.abs(rows - centre).max(axis=0), 1e150)
+        return cls(centre, np.where(spread > 0, spread, np.where(rough > 0, rough, 1.0)))
+
+    def among(self, columns: Sequence[int]) -> Scaling:
+        """Return the scaling of some columns."""
+        return Scaling(self.centre[list(columns)], self.spread[list(columns)])
+
+    def __call__(self, rows: Array) -> Array:
+        """Return scaled rows, shape as given."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.clip(np.nan_to_num((rows - self.centre) / self.spread), -_FAR, _FAR)
+
+
+@dataclass(frozen=True)
+class Along:
+    """How far rows lie along a direction."""
+
+    scaling: Scaling
+    direction: Array
+
+    def __call__(self, rows: Array) -> Array:
+        """Return scores, shape ``(R,)``."""
+        return np.asarray(self.scaling(rows) @ self.direction)
+
+
+@dataclass(frozen=True)
+class Multiplied:
+    """The product of two entries, of how far each is from its median."""
+
+    scaling: Scaling
+    columns: tuple[int, int]
+
+    def __call__(self, rows: Array) -> Array:
+        """Return scores, shape ``(R,)``."""
+        one, other = self.scaling(rows[:, self.columns]).T
+        return np.asarray(one * other)
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """The log-ratio of two normal laws of a few entries, of their own mean and covariance each."""
+
+    scaling: Scaling
+    columns: tuple[int, ...]
+    means: tuple[Array, Array]
+    inverses: tuple[Array, Array]
+
+    def __call__(self, rows: Array) -> Array:
+        """Return scores, shape ``(R,)``."""
+        scaled = self.scaling(rows[:, self.columns])
+        far = [
+            np.einsum("ij,jk,ik->i", scaled - mean, inverse, scaled - mean)
+            for mean, inverse in zip(self.means, self.inverses, strict=True)
+        ]
+        return np.asarray(far[1] - far[0])
+
+
+@dataclass(frozen=True)
+class Coded:
+    """How much more often a code of rows was seen on the dataset, as a log-ratio."""
+
+    code: Callable[[Array], Codes]
+    ratios: Array
+
+    def __call__(self, rows: Array) -> Array:
+        """Return scores, shape ``(R,)``."""
+        return np.asarray(self.ratios[self.code(rows)])
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Which entries lie above their centre, as a number."""
+
+    columns: tuple[int, ...]
+    centres: Array
+
+    def __call__(self, rows: Array) -> Codes:
+        """Return codes below 2 to the number of entries, shape ``(R,)``."""
+        above = rows[:, self.columns] > self.centres
+        return np.asarray(above @ (1 << np.arange(len(self.columns))))
+
+
+@dataclass(frozen=True)
+class Remainder:
+    """What an entry leaves when it is divided; the divisor itself where it is no integer."""
+
+    column: int
+    modulus: int
+
+    def __call__(self, rows: Array) -> Codes:
+        """Return codes, shape ``(R,)``."""
+        return _remainders(rows[:, self.column], self.modulus)
+
+
+@dataclass(frozen=True)
+class Near:
+    """How much nearer rows are to one point than to another; None counts not."""
+
+    scaling: Scaling
+    to: Array | None
+    away: Array | None
+
+    def __call__(self, rows: Array) -> Array:
+        """Return scores, shape ``(R,)``."""
+        scaled = self.scaling(rows)
+        near = 0.0 if self.to is None else -_distance(scaled, self.to)
+        far = 0.0 if self.away is None else _distance(scaled, self.away)
+        return np.asarray(near + far)
+
+
+def first_rows(on_p: Array, on_q: Array) -> tuple[Array, Array]:
+    """Return as many rows of either side as are looked at, shape ``(n, d)`` each.
+
+    Examples
+    --------
+    >>> [side.shape for side in first_rows(np.zeros((9, 2, 3)), np.zeros(9))]
+    [(9, 6), (9, 1)]
+    """
+    p, q = (side.reshape(len(side), -1) for side in (on_p, on_q))
+    most = max(1, min(_ROWS, _CELLS // p.shape[1]))
+    return p[:most], q[:most]
+
+
+def telling(on_p: Array, on_q: Array, most: int) -> list[int]:
+    """Return the entries in which sides differ most, by their means and by what they spread.
+
+    Examples
+    --------
+    >>> noise = np.random.default_rng(0).normal(size=(2, 400, 9))
+    >>> telling(noise[0] + (np.arange(9) == 4), noise[1], 1)
+    [4]
+    """
+    scaling = Scaling.of(np.concatenate([on_p, on_q]))
+    p, q = scaling(on_p), scaling(on_q)
+    errors = np.maximum(np.abs(_errors(p, q)), np.abs(_errors(p * p, q * q)))
+    return sorted(np.argsort(-errors, kind="stable")[:most].tolist())
+
+
+def added(on_p: Array, on_q: Array) -> Along | None:
+    """Return the direction of the difference of means, each entry weighed by its own spread.
+
+    Unlike a regression it needs no more outputs than there are entries: what is wrong in each
+    entry's weight is as much as that entry's mean is, and no more (naive Bayes).
+
+    Examples
+    --------
+    >>> noise = np.random.default_rng(0).normal(size=(2, 200, 300))
+    >>> added(noise[0], noise[1]) is None, added(noise[0] + 0.1, noise[1]) is None
+    (True, False)
+    """
+    return _along(on_p, on_q, lambda errors: errors)
+
+
+def added_few(on_p: Array, on_q: Array) -> Along | None:
+    """Return that direction of the entries alone that differ more than any does by chance.
+
+    Examples
+    --------
+    >>> noise = np.random.default_rng(0).normal(size=(2, 400, 300))
+    >>> found = added_few(noise[0] + (np.arange(300) < 3), noise[1])
+    >>> np.flatnonzero(found.direction)
+    array([0, 1, 2])
+    """
+    return _along(on_p, on_q, _large)
+
+
+def _large(errors: Array) -> Array:
+    few = np.where(np.abs(errors) > math.sqrt(2 * math.log(len(errors))) + 1, errors, 0.0)
+    return few if 1 < np.count_nonzero(few) < len(few) else np.zeros(len(few))
+
+
+def _along(on_p: Array, on_q: Array, kept: Callable[[Array], Array]) -> Along | None:
+    """Return a direction learned on all, if one learned on a half stands out on the other."""
+    if on_p.shape[1] < _SEVERAL or min(len(on_p), len(on_q)) < 4:
+        return None
+    scaling = Scaling.of(np.concatenate([on_p, on_q]))
+    p, q = scaling(on_p), scaling(on_q)
+    half = _direction(p[::2], q[::2], kept)
+    unseen = _errors((p[1::2] @ half)[:, None], (q[1::2] @ half)[:, None])
+    if unseen[0] <= _BY_CHANCE:
+        return None
+    direction = _direction(p, q, kept)
+    return Along(scaling, direction) if direction.any() else None
+
+
+def _direction(p: Array, q: Array, kept: Callable[[Array], Array]) -> Array:
+    spread = np.sqrt(p.var(axis=0) + q.var(axis=0))
+    return np.asarray(kept(_errors(p, q)) / np.where(spread > 0, spread, 1.0))
+
+
+def multiplied(on_p: Array, on_q: Array) -> Multiplied | None:
+    """Return the product of the two entries whose products differ most, if any stands out.
+
+    Examples
+    --------
+    >>> noise = np.random.default_rng(0).normal(size=(2, 400, 5))
+    >>> multiplied(noise[0], noise[1]) is None
+    True
+    >>> noise[0, :, 3] *= np.sign(noise[0, :, 3] * noise[0, :, 1])
+    >>> multiplied(noise[0], noise[1]).columns
+    (1, 3)
+    """
+    if not 2 <= on_p.shape[1] <= _MANY:
+        return None
+    scaling, pairs = _pairs(on_p, on_q)
+    return Multiplied(scaling.among(pairs[0]), pairs[0]) if pairs else None
+
+
+def quadratic(on_p: Array, on_q: Array) -> Quadratic | None:
+    """Return the log-ratio of normal laws of the entries whose products stand out.
+
+    Examples
+    --------
+    >>> noise = np.random.default_rng(0).normal(size=(2, 400, 5))
+    >>> noise[0, :, 3] += noise[0, :, 1]
+    >>> quadratic(noise[0], noise[1]).columns
+    (1, 3)
+    """
+    if not 2 <= on_p.shape[1] <= _MANY:
+        return None
+    scaling, pairs = _pairs(on_p, on_q)
+    columns = tuple(sorted(dict.fromkeys(c for pair in pairs for c in pair))[:_TOGETHER])
+    if not columns:
+        return None
+    own = scaling.among(columns)
+    sides = [own(side[:, columns]) for side in (on_p, on_q)]
+    means = sides[0].mean(axis=0), sides[1].mean(axis=0)
+    return Quadratic(own, columns, means, (_inverse(sides[0]), _inverse(sides[1])))
+
+
+def _inverse(side: Array) -> Array:
+    covariance = np.atleast_2d(np.cov(side, rowvar=False))
+    ridge = 1e-6 * max(float(np.trace(covariance)), 1e-9) * np.eye(len(covariance))
+    return np.linalg.inv(covariance + ridge)
+
+
+def _pairs(on_p: Array, on_q: Array) -> tuple[Scaling, list[tuple[int, int]]]:
+    """Return the pairs of entries whose products stand out, the farthest first, and the scaling."""
+    scaling = Scaling.of(np.concatenate([on_p, on_q]))
+    moments = [_moments(scaling(side)) for side in (on_p, on_q)]
+    spread = moments[0][1] + moments[1][1]
+    apart = np.abs(moments[0][0] - moments[1][0])
+    errors = apart / np.sqrt(np.where(spread > 0, spread, np.inf))
+    first, second = np.triu_indices(on_p.shape[1], 1)
+    far = errors[first, second]
+    least = math.sqrt(2 * math.log(max(2, len(far)))) + _BY_CHANCE
+    order = np.argsort(-far, kind="stable")
+    return scaling, [(int(first[k]), int(second[k])) for k in order if far[k] > least]
+
+
+def _moments(rows: Array) -> tuple[Array, Array]:
+    """Return the mean products of entries, and the squares of their standard errors."""
+    means = rows.T @ rows / len(rows)
+    squares = rows * rows
+    return means, (squares.T @ squares / len(rows) - means**2) / len(rows)
+
+
+def patterned(on_p: Array, on_q: Array) -> Coded | None:
+    """Return how often each pattern of entries above and below was seen, where these differ.
+
+    Examples
+    --------
+    >>> signs = np.random.default_rng(0).normal(size=(2, 400, 3))
+    >>> patterned(signs[0], signs[1]) is None
+    True
+    >>> signs[0, :, 2] *= np.sign(signs[0].prod(axis=1))
+    >>> patterned(signs[0], signs[1])(signs[0]).round(1).min() > 0
+    np.True_
+    """
+    pooled = np.concatenate([on_p, on_q])
+    columns = tuple(np.flatnonzero(pooled.max(axis=0) > pooled.min(axis=0)).tolist())
+    patterns = 1 << len(columns)
+    if not 1 < len(columns) <= _ORTHANTS or patterns * _PER_PATTERN > len(pooled):
+        return None
+    code = Pattern(columns, np.array([_middle(pooled[:, c]) for c in columns]))
+    counts = [np.bincount(code(side), minlength=patterns) for side in (on_p, on_q)]
+    return Coded(code, _log_ratios(*counts)) if _chance(*counts) < _CHANCE else None
+
+
+def _middle(values: Array) -> float:
+    """Return 0 if it is about the median, else that; between values where these are two."""
+    low, median, high = np.quantile(values, [0.4, 0.5, 0.6])
+    if len(two := np.unique(values[:64])) == 2 and np.isin(values, two).all():
+        return float(two.mean())
+    return 0.0 if low < 0 < high else float(median)
+
+
+def remaining(on_p: Array, on_q: Array) -> Coded | None:
+    """Return how often integers left each remainder, by the divisor that shows most.
+
+    Examples
+    --------
+    >>> numbers = np.random.default_rng(0).integers(0, 10**6, (2, 900, 1)).astype(float)
+    >>> remaining(numbers[0], numbers[1]) is None
+    True
+    >>> remaining(7 * numbers[0], numbers[1]).code.modulus
+    7
+    """
+    pooled = np.concatenate([on_p, on_q])
+    whole = (np.rint(pooled) == pooled).all(axis=0) & (np.abs(pooled).max(axis=0) < 2**53)
+    whole &= pooled.max(axis=0) > pooled.min(axis=0) + 1
+    tried = list(product(np.flatnonzero(whole)[:_INTEGERS].tolist(), _MODULI))
+    if not tried:
+        return None
+    found = {one: _counted(Remainder(*one), on_p, on_q) for one in tried}
+    chances = {one: _chance(*counts) for one, counts in found.items()}
+    best = min(tried, key=lambda one: chances[one])
+    if chances[best] >= _CHANCE / len(tried):
+        return None
+    return Coded(Remainder(*best), _log_ratios(*found[best]))
+
+
+def _counted(code: Remainder, on_p: Array, on_q: Array) -> list[Codes]:
+    return [np.bincount(code(side), minlength=code.modulus + 1) for side in (on_p, on_q)]
+
+
+def _remainders(values: Array, modulus: int) -> Codes:
+    whole = (np.rint(values) == values) & (np.abs(values) < 2**53)
+    return np.where(whole, np.mod(np.where(whole, values, 0), modulus), modulus).astype(np.int64)
+
+
+def near(on_p: Array, on_q: Array) -> Near | None:
+    """Return how near rows are to where those of a side are centred, or densest, if that tells.
+
+    Examples
+    --------
+    >>> points = np.random.default_rng(0).normal(size=(2, 400, 2))
+    >>> near(points[0], points[1]) is None
+    True
+    >>> near(points[0] * 0.1, points[1]) is None
+    False
+    """
+    if not 2 <= on_p.shape[1] <= _CENTRED or min(len(on_p), len(on_q)) < 4:
+        return None
+    scaling = Scaling.of(np.concatenate([on_p, on_q]))
+    halves = [scaling(side[::2]) for side in (on_p, on_q)]
+    centres = [[np.median(half, axis=0), _densest(half)] for half in halves]
+    found = [
+        Near(scaling, to, away)
+        for one, other in zip(*centres, strict=True)
+        for to, away in ((one, other), (one, None), (None, other))
+    ]
+    return _best(found, on_p[1::2], on_q[1::2])
+
+
+def _best(scores: Sequence[Near], on_p: Array, on_q: Array) -> Near | None:
+    promised = [choose_event(score(on_p), score(on_q), 0.0).promised for score in scores]
+    best = int(np.argmax(promised))
+    return scores[best] if promised[best] > 0 else None
+
+
+def _densest(points: Array) -> Array:
+    """Return where points are densest: the median of the nearest half, again and again."""
+    centre = np.median(points, axis=0)
+    for _ in range(_HALVINGS):
+        if len(points) < 8:
+            break
+        distances = _distance(points, centre)
+        points = points[distances <= np.median(distances)]
+        centre = np.median(points, axis=0)
+    return np.asarray(centre)
+
+
+def _distance(points: Array, centre: Array) -> Array:
+    moved = points - centre
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", moved, moved)))
+
+
+def _errors(p: Array, q: Array) -> Array:
+    """Return by how many standard errors the means of columns are apart."""
+    error = np.sqrt(p.var(axis=0) / len(p) + q.var(axis=0) / len(q))
+    apart = p.mean(axis=0) - q.mean(axis=0)
+    return np.asarray(np.where(error > 0, apart / np.where(error > 0, error, 1.0), 0.0))
+
+
+def _chance(of_p: Codes, of_q: Codes) -> float:
+    """Return the p-value that codes are as frequent on both sides (Pearson's chi-square)."""
+    from scipy.special import chdtrc  # late: it takes long to import
+
+    both = of_p + of_q
+    seen = both > 0
+    p, q, both = of_p[seen], of_q[seen], both[seen]
+    shares = p.sum() / both.sum(), q.sum() / both.sum()
+    excess = sum(
+        ((side - share * both) ** 2 / (share * both)).sum()
+        for side, share in zip((p, q), shares, strict=True)
+    )
+    return float(chdtrc(max(1, len(both) - 1), excess))
+
+
+def _log_ratios(of_p: Codes, of_q: Codes) -> Array:
+    """Return log-ratios of frequencies, 0 where they may be the same."""
+    sizes = of_p.sum(), of_q.sum()
+    ratios = np.log((of_p + _SMOOTHING) / sizes[0]) - np.log((of_q + _SMOOTHING) / sizes[1])
+    expected = (of_p + of_q) * sizes[0] / sum(sizes)
+    error = np.sqrt(np.maximum(expected * sizes[1] / sum(sizes), 1e-9))
+    return np.where(np.abs(of_p - expected) <= _SAME * error, 0.0, ratios)
