@@ -280,7 +280,7 @@ def quadratic(on_p: Array, on_q: Array) -> Quadratic | None:
 def _inverse(side: Array) -> Array:
     covariance = np.atleast_2d(np.cov(side, rowvar=False))
     ridge = 1e-6 * max(float(np.trace(covariance)), 1e-9) * np.eye(len(covariance))
-    return np.linalg.inv(covariance + ridge)
+    return np.asarray(np.linalg.inv(covariance + ridge), dtype=np.float64)
 
 
 def _pairs(on_p: Array, on_q: Array) -> tuple[Scaling, list[tuple[int, int]]]:
@@ -443,4 +443,5 @@ def _log_ratios(of_p: Codes, of_q: Codes) -> Array:
     ratios = np.log((of_p + _SMOOTHING) / sizes[0]) - np.log((of_q + _SMOOTHING) / sizes[1])
     expected = (of_p + of_q) * sizes[0] / sum(sizes)
     error = np.sqrt(np.maximum(expected * sizes[1] / sum(sizes), 1e-9))
-    return np.where(np.abs(of_p - expected) <= _SAME * error, 0.0, ratios)
+    same = np.abs(of_p - expected) <= _SAME * error
+    return np.asarray(np.where(same, 0.0, ratios), dtype=np.float64)
