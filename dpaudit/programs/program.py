@@ -5,8 +5,6 @@ from __future__ import annotations
 import atexit
 import hashlib
 import os
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -15,6 +13,7 @@ from typing import Any, Literal
 
 from numpy.random import Generator
 
+import dpaudit.execution.leftovers as leftovers
 from dpaudit.errors import InvalidArgument, MechanismError, Shown, shorten
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.processes import Limits
@@ -293,7 +292,7 @@ def _called(name: str) -> str:
 def _place() -> Path:
     """Return the folder of files of data, which is gone when this process has ended."""
     if (found := _folders.get(os.getpid())) is None:
-        found = _folders[os.getpid()] = Path(tempfile.mkdtemp(prefix="dpaudit-"))
+        found = _folders[os.getpid()] = leftovers.folder()
     return found
 
 
@@ -302,5 +301,3 @@ def _clear() -> None:
     for (_, _, process), one in list(_open.items()):
         if process == os.getpid():
             one.close()
-    if (found := _folders.get(os.getpid())) is not None:
-        shutil.rmtree(found, ignore_errors=True)

@@ -1,8 +1,9 @@
 """What a service may be asked, and how long: the pace of all processes together, and a journal.
 
 Workers are processes, and one limit holds for all. They share a file that begins with the service
-object of the program that audits and ends with it: the moment of the next request, how many there
-were, and what was seen of the service. None of it decides an output.
+object of the program that audits and ends with the last process that uses it
+(`dpaudit.execution.leftovers`): the moment of the next request, how many there were, and what was
+seen of the service. None of it decides an output.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import tempfile
 import time
 import weakref
 from collections.abc import Callable, Iterator
@@ -18,6 +18,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from secrets import token_hex
+
+import dpaudit.execution.leftovers as leftovers
 
 _FAR = 3600.0  # seconds: a moment so far ahead was written by another clock
 _MOST = 8  # versions that are listed
@@ -74,7 +76,7 @@ class _Page:
 
 
 class Token:
-    """What names a journal; the file goes when the token of the program that made it does.
+    """What names a journal; the program that made it leaves the file when the token goes.
 
     Parameters
     ----------
@@ -84,7 +86,18 @@ class Token:
 
     def __init__(self) -> None:
         self.name = token_hex(8)
-        weakref.finalize(self, _remove, Journal(self.name).path, os.getpid())
+        weakref.finalize(self, Journal(self.name).leave)
+
+    def __reduce__(self) -> tuple[Callable[[str], Token], tuple[str]]:
+        """Return what another process gets, whose end is not the end of the journal."""
+        _ = Journal(self.name).path
+        return _named, (self.name,)
+
+
+def _named(name: str) -> Token:
+    found = object.__new__(Token)
+    found.name = name
+    return found
 
 
 class Journal:
@@ -93,7 +106,7 @@ class Journal:
     Parameters
     ----------
     token
-        Names the file, in the folder for temporary files.
+        Names its folder, among those for temporary files.
 
     Examples
     --------
@@ -102,11 +115,16 @@ class Journal:
     (0.0, None)
     >>> journal.seen.requests, journal.seen.answers, journal.seen.versions
     (1, 1, ('v1',))
-    >>> journal.remove()
+    >>> journal.leave()
     """
 
     def __init__(self, token: str) -> None:
-        self.path = Path(tempfile.gettempdir()) / f"dpaudit-service-{os.getuid()}-{token}"
+        self._name = f"service-{token}"
+
+    @property
+    def path(self) -> Path:
+        """The file, in a folder that this process uses from now on."""
+        return leftovers.folder(self._name) / "journal"
 
     @property
     def seen(self) -> Seen:
@@ -136,9 +154,9 @@ class Journal:
         with self._page() as page:
             page.seen = change(page.seen)
 
-    def remove(self) -> None:
-        """Remove the file."""
-        _remove(self.path, os.getpid())
+    def leave(self) -> None:
+        """Leave the file, which goes unless another process uses it."""
+        leftovers.leave(self._name)
 
     @contextmanager
     def _page(self) -> Iterator[_Page]:
@@ -163,8 +181,3 @@ def _read(written: bytes) -> _Page:
         return _Page(found["next"], Seen(**seen))
     except (ValueError, TypeError, KeyError):  # it is new, or a process ended as it wrote
         return _Page()
-
-
-def _remove(path: Path, process: int) -> None:
-    if os.getpid() == process:  # a fork has the object, too
-        path.unlink(missing_ok=True)
