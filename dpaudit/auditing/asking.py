@@ -13,10 +13,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
+
 import dpaudit.auditing.looks as looks
 import dpaudit.auditing.varying as varying
 from dpaudit._typing import Array
-from dpaudit.auditing.draws import Drawer
+from dpaudit.auditing.draws import Certifying, Drawer
 from dpaudit.auditing.evidence import Evidence, nothing_certified
 from dpaudit.errors import MechanismError
 from dpaudit.estimation.independence import FALSE_ALARM, Outputs
@@ -24,11 +26,13 @@ from dpaudit.estimation.repetition import Pattern, Repetition, repetition
 from dpaudit.estimation.self_check import SelfCheck
 from dpaudit.execution.ledger import current
 from dpaudit.laws.code import outside_of
+from dpaudit.laws.layout import drifts_in
 from dpaudit.services import Service
 from dpaudit.services.limits import Seen
 
 _GLANCE = 8  # answers of either dataset that show whether any varies
 _LEAST, _MOST = 64, 256  # of either that are looked at part by part
+_CHECKED = 2000  # answers of both that are looked at besides, however few the trials
 _NAME = "answers do not come back"
 
 
@@ -106,15 +110,16 @@ def judged(
     """
     if asking is None:
         return evidence
-    service, checks = asking.service, list[SelfCheck]()
+    service, checks, growing = asking.service, list[SelfCheck](), list[str]()
     if _columns(drawer.mechanism) != 1:
         count = max(_LEAST, min(_MOST, trials // 4))
-        checks = [_of_repetition(drawer.paired(count, "answers that come back").scores, service)]
+        drawn = drawer.paired(count, "answers that come back")
+        checks, growing = [_of_repetition(drawn.scores, service)], _growing(drawer.mechanism, drawn)
     cached, by = current().fact("answers of caches", lambda: _cached(asking))
     checks.append(_of_caches(cached, by, service))
     ours = [one for one in evidence.contract if one.name == _NAME]
     others = [
-        one if one.passed else _of_state(one, service)
+        one if one.passed else _of_state(one, service, growing)
         for one in evidence.contract
         if one.name != _NAME
     ]
@@ -130,6 +135,16 @@ def _columns(mechanism: Any) -> int:
     return 1 if layout is None else len(layout.columns)
 
 
+def _growing(mechanism: Any, drawn: Certifying) -> list[str]:
+    """Return the names of parts that only grow, or only fall, from answer to answer."""
+    layout = getattr(mechanism, "layout", None)
+    rows = [one.reshape(len(one), -1) for one in drawn.scores]
+    owners = [one.processes for one in drawn.outputs]
+    runs = [row[of == one] for row, of in zip(rows, owners, strict=True) for one in np.unique(of)]
+    columns = [] if layout is None else [layout.columns[n] for n in drifts_in(runs, apart=True)]
+    return [one.path for one in columns if one.everywhere and not one.discrete]
+
+
 def _cached(asking: Asking) -> list[Any]:
     now = asking.service.seen
     return [now.cached - asking.before.cached, now.said_by]
@@ -140,7 +155,7 @@ def cost(mechanism: Any, trials: int | None) -> str:
     service = outside_of(mechanism)
     if not isinstance(service, Service) or trials is None:
         return ""
-    requests = 2 * looks.DRAWN * trials
+    requests = 2 * looks.DRAWN * trials + _CHECKED
     if service.rate is None:
         return f" About {requests:,} requests go to {service.name}."
     took = looks.clock(requests / service.rate)
@@ -242,8 +257,16 @@ def _with_nonces(drawer: Drawer, service: Service) -> list[SelfCheck]:
     ]
 
 
-def _of_state(check: SelfCheck, service: Service) -> SelfCheck:
+def _of_state(check: SelfCheck, service: Service, growing: Sequence[str]) -> SelfCheck:
     """Return a check that failed with what is wrong in words for a service."""
+    if growing:
+        names = ", ".join(growing[:3])
+        statement = (
+            f"answers depend on when they were asked: {names} only grew, or only fell, as a "
+            f"counter or a clock does: --ignore {growing[0]} leaves it out (ignore= in Python), or "
+            "--read names the value"
+        )
+        return replace(check, statement=statement)
     statement = (
         "answers depend on one another or on when they were asked: the service keeps something "
         "from request to request, such as a cache, a counter, a budget or a clock, or its servers "

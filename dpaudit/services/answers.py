@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import zlib
+from email.message import Message
 from typing import Any, NamedTuple
 
 from dpaudit.errors import MechanismError
@@ -11,6 +13,8 @@ from dpaudit.records import Record
 
 _DEEPEST = 64  # levels of JSON
 _SHOWN = 200  # characters
+_EXACT = 2**53
+_ENCODINGS = {"gzip": (31,), "x-gzip": (31,), "deflate": (15, -15)}  # windows of zlib
 
 
 class Answer(NamedTuple):
@@ -36,8 +40,8 @@ def output_of(answer: Answer, read: str | None) -> Any:
     Raises
     ------
     MechanismError
-        The answer has no such part, is no UTF-8, is nested too deeply, or holds what is no number
-        of JSON.
+        The answer has no such part, is no text in its charset, is nested too deeply, or holds what
+        is no number of JSON.
 
     Examples
     --------
@@ -53,6 +57,44 @@ def output_of(answer: Answer, read: str | None) -> Any:
     return value if read is None else _part(value, read)
 
 
+def unpacked(body: bytes, encoding: str, most: int) -> bytes | None:
+    """Return a body as it was before a content encoding; None where it has too many bytes.
+
+    Raises
+    ------
+    MechanismError
+        The encoding is unknown, or the body is not so encoded.
+
+    Examples
+    --------
+    >>> import gzip
+    >>> unpacked(gzip.compress(b"3.5"), "gzip", 100), unpacked(gzip.compress(b"3.5"), "gzip", 2)
+    (b'3.5', None)
+    """
+    encoding = encoding.strip().lower()
+    if encoding in ("", "identity"):
+        return body
+    if encoding not in _ENCODINGS:
+        known = "identity, which was asked for, gzip or deflate"
+        raise MechanismError(f"answered with the content encoding {encoding}, expected {known}")
+    for window in _ENCODINGS[encoding]:
+        try:
+            return _inflated(body, window, most)
+        except zlib.error:
+            continue
+    raise MechanismError(f"answered with what is no {encoding}, as its content encoding says")
+
+
+def _inflated(body: bytes, window: int, most: int) -> bytes | None:
+    reading = zlib.decompressobj(window)
+    found = reading.decompress(body, most + 1)
+    if len(found) > most:
+        return None
+    if not reading.eof:
+        raise zlib.error("it ends too early")
+    return found
+
+
 def shown(answer: Answer) -> str:
     """Return the beginning of a body, which a message shows where records are shown."""
     return str(Record(answer.body[:_SHOWN].decode("utf-8", "replace")))
@@ -66,14 +108,11 @@ def _header(answer: Answer, name: str) -> Any:
 
 
 def _value(answer: Answer) -> Any:
-    try:
-        text = answer.body.decode("utf-8-sig").strip()
-    except UnicodeDecodeError:
-        raise MechanismError(f"the answer is no UTF-8: {shown(answer)}") from None
+    text = _text(answer)
     if not text:
         raise MechanismError("the answer is empty")
     try:
-        found = json.loads(text, parse_constant=_refuse_constant)
+        found = json.loads(text, parse_int=_integer, parse_constant=_refuse_constant)
     except RecursionError:
         raise MechanismError("the answer is JSON that is nested too deeply") from None
     except ValueError:
@@ -83,6 +122,26 @@ def _value(answer: Answer) -> Any:
     _require_finite(found)
     _require_shallow(found)
     return found
+
+
+def _integer(text: str) -> float | int:
+    """Return a double where one is exact: 3 and 3.0 are written alike by many services."""
+    found = float(text)
+    return found if abs(found) < _EXACT else int(text)
+
+
+def _text(answer: Answer) -> str:
+    """Return the text of a body, in UTF-8 or else in the charset that the answer names."""
+    named = Message()
+    named["content-type"] = answer.headers.get("content-type", "")
+    charset = named.get_content_charset()
+    for one in ("utf-8-sig", charset or ""):
+        try:
+            return answer.body.decode(one).strip()
+        except (UnicodeDecodeError, LookupError):
+            continue
+    other = "names no charset" if charset is None else f"is none in {charset}, as it says"
+    raise MechanismError(f"the answer is no UTF-8 and {other}: {shown(answer)}")
 
 
 def _refuse_constant(name: str) -> Any:
@@ -95,7 +154,7 @@ def _require_finite(found: Any) -> None:
 
 
 def _number(text: str) -> Any:
-    """Return a number, where a text is one; a line of text is an output as well."""
+    """Return a number, where a text is one; a text is an output as well."""
     try:
         found = float(text)
     except ValueError:

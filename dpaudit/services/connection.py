@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from dpaudit.errors import MechanismError
-from dpaudit.services.answers import Answer
+from dpaudit.services.answers import Answer, unpacked
 
 _REDIRECTS = 4
 _MOVED = (301, 302, 303, 307, 308)
@@ -36,6 +36,10 @@ class Closed(Exception):
     """A connection that was kept open had been closed, and nothing was answered."""
 
 
+class Absent(MechanismError):
+    """Nobody takes connections: no request was sent, so that no answer is hidden."""
+
+
 def answer_of(request: Request, timeout: float, most: int) -> Answer:
     """Return the answer to a request.
 
@@ -51,7 +55,8 @@ def answer_of(request: Request, timeout: float, most: int) -> Answer:
     Raises
     ------
     MechanismError
-        There is no answer, it is too large, or it leads to another host.
+        There is no answer, it is too large, or it leads to another host; `Absent` where nobody
+        takes connections.
     """
     for _ in range(_REDIRECTS + 1):
         found = _asked(request, timeout, most)
@@ -100,6 +105,8 @@ def _sent(request: Request, timeout: float, most: int) -> Answer:
         response = connection.getresponse()
     except (http.client.BadStatusLine, ConnectionError, BrokenPipeError) as error:
         _end(key)
+        if isinstance(error, ConnectionRefusedError):
+            raise Absent(_why(error, url, timeout)) from error
         if known and isinstance(error, http.client.RemoteDisconnected | ConnectionError):
             raise Closed from error
         raise MechanismError(_why(error, url, timeout)) from error
@@ -123,12 +130,13 @@ def _read(
     except (OSError, http.client.HTTPException) as error:
         _end(key)
         raise MechanismError(_why(error, url, timeout)) from error
-    if body is None:
+    if body is None or response.will_close:
         _end(key)
-        raise MechanismError(f"answered with more than {most} bytes (max_bytes)")
     headers = {name.lower(): value for name, value in response.getheaders()}
-    if response.will_close:
-        _end(key)
+    if body is not None:
+        body = unpacked(body, headers.get("content-encoding", ""), most)
+    if body is None:
+        raise MechanismError(f"answered with more than {most} bytes (max_bytes)")
     return Answer(response.status, response.reason, headers, body)
 
 

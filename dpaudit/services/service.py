@@ -18,7 +18,7 @@ from dpaudit.errors import InvalidArgument, MechanismError, Shown
 from dpaudit.laws.outside import Outside
 from dpaudit.records import stray
 from dpaudit.services.answers import Answer, output_of, shown
-from dpaudit.services.connection import Request, answer_of
+from dpaudit.services.connection import Absent, Request, answer_of
 from dpaudit.services.limits import Journal, Seen, Token
 from dpaudit.services.nonces import with_nonce
 from dpaudit.services.template import (
@@ -31,7 +31,7 @@ from dpaudit.services.template import (
     require_known,
     words_in,
 )
-from dpaudit.services.waiting import REFUSES, wait_of
+from dpaudit.services.waiting import REFUSES, RESTART, wait_of
 
 _SECRETS = ("authorization", "cookie", "token", "secret", "password", "api-key", "apikey")
 _HEADERS = {"json": "application/json", "form": "application/x-www-form-urlencoded"}
@@ -69,7 +69,8 @@ class Service(Outside):
     request_timeout
         Seconds that an answer may take.
     patience
-        Seconds that a request waits in all where it is answered 429 or 503.
+        Seconds that a request waits in all where it is answered 429 or 503. Of a service that
+        has answered before and takes no connections, a minute of them.
     max_bytes
         Bytes that an answer may have.
     version
@@ -224,19 +225,26 @@ class Service(Outside):
     def _answered(self, request: Request) -> Answer:
         """Return the answer that is an output, waiting where the service asks for it."""
         waited, refusals = 0.0, 0
-        while True:
-            time.sleep(self._journal.turn(self.rate))
-            answer = answer_of(request, self.request_timeout, self.max_bytes)
-            if answer.status not in REFUSES:
-                return self._required(answer)
+        while (answer := self._tried(request, waited)) is None or (answer.status in REFUSES):
             refusals += 1
             seconds = wait_of(answer, refusals)
             waited += seconds
-            if waited > self.patience:
+            if answer is not None and waited > self.patience:
                 asked = f"{answer.status} {answer.reason}, {refusals} times in a row"
                 expected = f"it asks to wait {waited:g} s and more, of {self.patience:g} (patience)"
                 raise MechanismError(f"answered {asked}: {expected}")
             self._journal.hold(seconds)
+        return self._required(answer)
+
+    def _tried(self, request: Request, waited: float) -> Answer | None:
+        """Return the answer to a request; None where the service seems to be started again."""
+        time.sleep(self._journal.turn(self.rate))
+        try:
+            return answer_of(request, self.request_timeout, self.max_bytes)
+        except Absent:
+            if waited >= min(RESTART, self.patience) or not self._journal.seen.answers:
+                raise
+            return None
 
     def _required(self, answer: Answer) -> Answer:
         if not 200 <= answer.status < 300:

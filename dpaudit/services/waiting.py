@@ -8,11 +8,12 @@ from email.utils import parsedate_to_datetime
 from dpaudit.services.answers import Answer
 
 REFUSES = (429, 503)  # answers that ask to come again later, and are no output
+RESTART = 60.0  # seconds in which a service that takes no connections may be started again
 _LEAST, _MOST = 0.25, 30.0  # seconds, where it does not say how long
 
 
-def wait_of(answer: Answer, refusals: int) -> float:
-    """Return the seconds to wait after so many refusals in a row.
+def wait_of(answer: Answer | None, refusals: int) -> float:
+    """Return the seconds to wait after so many refusals in a row; None is no answer at all.
 
     Examples
     --------
@@ -20,7 +21,7 @@ def wait_of(answer: Answer, refusals: int) -> float:
     >>> wait_of(again, 1), wait_of(again._replace(headers={}), 3)
     (3.0, 1.0)
     """
-    said = _said(answer.headers.get("retry-after", "").strip())
+    said = None if answer is None else _said(answer.headers.get("retry-after", "").strip())
     return min(_LEAST * 2 ** (refusals - 1), _MOST) if said is None else said
 
 

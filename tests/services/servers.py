@@ -55,8 +55,8 @@ class Server:
 
 
 @contextmanager
-def serving(rule: Rule) -> Iterator[Server]:
-    """Yield a server that answers by a rule, in threads of its own."""
+def serving(rule: Rule, port: int = 0) -> Iterator[Server]:
+    """Yield a server that answers by a rule, in threads of its own, at any port by default."""
     found = Server("")
 
     class Handler(BaseHTTPRequestHandler):
@@ -87,7 +87,7 @@ def serving(rule: Rule) -> Iterator[Server]:
         daemon_threads, request_queue_size = True, 64
         disable_nagle_algorithm = True
 
-    with Quiet(("127.0.0.1", 0), Handler) as http:
+    with Quiet(("127.0.0.1", port), Handler) as http:
         http.RequestHandlerClass.disable_nagle_algorithm = True
         found.url = f"http://127.0.0.1:{http.server_address[1]}"
         thread = threading.Thread(target=http.serve_forever, args=(0.02,), daemon=True)

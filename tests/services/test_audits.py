@@ -140,6 +140,22 @@ def test_answers_that_follow_the_time_are_withheld():
     assert audited(Growing(Laplace(RIGHT), 20.0))[0].verdict == "withheld"
 
 
+def test_a_counter_beside_the_value_is_named_with_what_leaves_it_out():
+    rule = Laplace(BROKEN)
+
+    def numbered(asked):
+        said = f"request {len(server.asked)}: {rule.noisy(asked.count):.3f}"
+        return 200, {"Content-Type": "text/plain"}, said.encode()
+
+    with serving(numbered) as server:
+        service = Service(f"{server.url}{NAMED}")
+        given = {"epsilon": 1.0, "trials": 200}
+        whole = dpaudit.audit(service, "with", "without", **given)
+        rest = dpaudit.audit(service, "with", "without", ignore=["output.number(0)"], **given)
+    assert whole.verdict == "refuted" or "--ignore output.number(0)" in whole.reason
+    assert rest.verdict == "refuted"
+
+
 def test_the_command_line_goes_on_where_it_was_interrupted(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COUNT_TOKEN", "tok-12345")

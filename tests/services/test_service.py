@@ -1,11 +1,13 @@
 """Requests of a service and what comes back: against real servers on this machine."""
 
+import gzip
 import json
 import pickle
 import subprocess
 import sys
 import threading
 import time
+import zlib
 
 import numpy as np
 import pytest
@@ -175,11 +177,53 @@ def test_what_is_no_service_is_refused_by_name(given, name):
         (b'{"a/b": {"c~": [5, 6]}}', "/a~1b/c~0/1", 6),
         (b'{"count": 3}', "count", 3),
         (b"anything", "header:X-Count", 12.0),
+        (b"request 17: 3.2", None, "request 17: 3.2"),
+        (b"9007199254740993", None, 2**53 + 1),
     ],
 )
 def test_the_output_is_the_part_that_is_read(body, read, output):
     answer = Answer(200, "OK", {"x-count": "12"}, body)
     assert output_of(answer, read) == output
+
+
+def test_a_number_is_one_whether_it_is_sent_as_3_or_as_3_0():
+    sent = [Answer(200, "OK", {}, body) for body in (b"3", b"3.0", b'{"n": 3}')]
+    assert [type(output_of(one, "n" if b"n" in one.body else None)) for one in sent] == [float] * 3
+
+
+@pytest.mark.parametrize(
+    ("sent", "charset"),
+    [("wärmer".encode("latin-1"), "iso-8859-1"), ("wärmer".encode("utf-16"), "UTF-16")],
+)
+def test_a_text_is_read_in_the_charset_that_it_names(sent, charset):
+    answer = Answer(200, "OK", {"content-type": f"text/plain; charset={charset}"}, sent)
+    assert output_of(answer, None) == "wärmer"
+    for other, words in ((";", "names no charset"), ("; charset=ascii", "is none in ascii")):
+        with pytest.raises(MechanismError, match=f"no UTF-8 and {words}"):
+            output_of(answer._replace(headers={"content-type": f"text/plain{other}"}), None)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "packed"),
+    [
+        ("gzip", gzip.compress),
+        ("deflate", zlib.compress),
+        ("deflate", lambda body: zlib.compress(body)[2:-4]),
+    ],
+)
+def test_a_body_that_is_packed_unasked_is_unpacked_up_to_its_size(encoding, packed):
+    def rule(asked: Asked):
+        body = b"3.5" if asked.path == "/" else b"9" * 10**6
+        sent = packed(body)[:-9] if asked.path == "/torn" else packed(body)
+        return 200, {"Content-Encoding": "br" if asked.path == "/br" else encoding}, sent
+
+    with serving(rule) as server:
+        assert said(Service(server.url), [1]) == 3.5
+        for path, words in (("torn", f"no {encoding}"), ("br", "encoding br")):
+            with pytest.raises(MechanismError, match=words):
+                said(Service(f"{server.url}/{path}"), [1])
+        with pytest.raises(MechanismError, match="more than 2000 bytes"):
+            said(Service(f"{server.url}/large", max_bytes=2000), [1])
 
 
 @pytest.mark.parametrize(
@@ -309,6 +353,32 @@ def test_a_budget_that_is_over_says_after_how_many_answers():
             said(service, "with")
 
 
+def test_a_service_that_is_started_again_is_waited_for(monkeypatch):
+    monkeypatch.setattr("dpaudit.services.service.RESTART", 0.5)
+    with serving(closing) as server:
+        service = Service(server.url)
+        said(service, [1])
+    port = int(server.url.rpartition(":")[2])
+    later = threading.Thread(target=lambda: (time.sleep(0.1), served(port)))
+    later.start()
+    assert said(service, [1]) == 1
+    later.join()
+    with pytest.raises(MechanismError, match="nothing answers"):
+        said(service, [1])
+    assert service.seen.answers == 2
+
+
+def closing(_: Asked):
+    """Return an answer after which the connection is closed."""
+    return reply(1, **{"Connection": "close"})
+
+
+def served(port):
+    """Answer requests at a port for a moment."""
+    with serving(closing, port):
+        time.sleep(0.6)
+
+
 ASKING = """
 import pickle, sys
 import numpy as np
@@ -337,7 +407,7 @@ def test_a_file_of_another_clock_holds_nobody_up():
         assert journal.turn(rate=10) == 0
         assert 0 < journal.turn(rate=10) <= 0.1
     finally:
-        journal.remove()
+        journal.leave()
 
 
 def test_what_identifies_a_service_is_what_it_is_asked():
@@ -376,5 +446,5 @@ def test_turns_are_as_far_apart_as_the_rate_says():
     try:
         turns = [journal.turn(rate=0.01) for _ in range(4)]
     finally:
-        journal.remove()
+        journal.leave()
     assert turns == pytest.approx([0, 100, 200, 300], abs=5)
