@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from errno import EPIPE
+from functools import cache, partial
 from typing import Annotated, TextIO
 
 import typer
@@ -134,10 +135,14 @@ def main(arguments: list[str] | None = None, *, began: float | None = None) -> N
     sys.exit(status)
 
 
+# Made of the signatures of all commands, which takes longer than most of what is asked.
+_build_commands = cache(partial(typer.main.get_command, app))
+
+
 def _status(arguments: list[str] | None) -> int:
     try:
         with streams.results_on_standard_output():
-            status = app(arguments, standalone_mode=False) or ending.FINE
+            status = _build_commands()(arguments, standalone_mode=False) or ending.FINE
             if status == ending.INTERRUPTED:  # before any command ran
                 raise KeyboardInterrupt
             return int(status)
@@ -191,4 +196,4 @@ def _show_warning(
 
 
 def _help() -> str:
-    return typer.main.get_command(app).get_help(typer.Context(typer.main.get_command(app)))
+    return _build_commands().get_help(typer.Context(_build_commands()))

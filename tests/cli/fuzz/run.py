@@ -18,10 +18,8 @@ import tempfile
 import warnings
 from collections import Counter
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 
-import typer
 from matplotlib import get_cachedir, get_configdir
 
 from dpaudit.cli.main import app, main
@@ -198,7 +196,6 @@ def interrupted(*_):
 def all_of_them(folder, which, count, seed, *certificates):
     """Make so many strange runs; print how they ended, and what was wrong."""
     signal.signal(signal.SIGALRM, interrupted)
-    typer.main.get_command = cache(typer.main.get_command)  # it is made anew for every run
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     sys.unraisablehook = lambda _: None
     runs = Runs(folder, which, seed, certificates)
