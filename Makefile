@@ -15,7 +15,7 @@ RUNTIME := $(VENV)/.installed-runtime
 DEV := $(VENV)/.installed-dev
 LISTS := pyproject.toml constraints.txt
 
-# Tests start hundreds of programs: none of them should compile the package again.
+# Tests start hundreds of programs: none of them should compile the package again, nor two at once.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
@@ -59,6 +59,7 @@ audit: $(RUNTIME)
 	@$(BIN)/dpaudit audit $(AUDIT_ARGS) $(if $(filter file,$(origin AUDIT_ARGS)),|| test $$? -eq 1)
 
 test: $(DEV)
+	@$(BIN)/python -m compileall -q -j 0 dpaudit algorithms attacks
 	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(PYTEST_ARGS)
 
 # Whole files go to the workers, so that what a file prepares is prepared once.

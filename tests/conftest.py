@@ -1,6 +1,7 @@
 """Audits of claims from their home modules, and verdicts on what they certify."""
 
 import copy
+import gc
 import json
 import os
 import random
@@ -17,7 +18,9 @@ os.environ.pop("PY_COLORS", None)
 
 import hypothesis
 import pytest
+from _pytest.doctest import DoctestModule
 
+import tests.compiling as compiling
 import tests.costs as costs
 from dpaudit.auditing.run import run_case
 from dpaudit.execution import one_thread
@@ -29,6 +32,27 @@ from dpaudit.refutation import certificates_text
 # No test judges time: an example may take as long as a busy machine makes it.
 hypothesis.settings.register_profile("tests", deadline=None)
 hypothesis.settings.load_profile("tests")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path):
+    """Seek doctests in the files of tests that have some: seeking is a look at every object."""
+    found = yield
+    if file_path.suffix == ".py" and ">>> " not in file_path.read_text(encoding="utf-8"):
+        return [one for one in found if not isinstance(one, DoctestModule)]
+    return found
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session):
+    """Look for no garbage among tens of thousands of tests, neither now nor while they run."""
+    gc.disable()
+    compiling.compile_share(session.config)
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest deselects by markers
