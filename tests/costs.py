@@ -1,16 +1,18 @@
 """What tests take, and how much of a file the fast suite runs.
 
-``costs.toml`` holds the seconds of whole families, a family being the cases of one function. Of a
-family that takes more than `FAMILY` seconds so many cases are fast as take about that much, drawn
-by its name. Of the tests of a file that take more than `DEAR` seconds each, the shortest are fast
-as long as the file takes no more than `FILE`; one is in any case. The rest is slow. As a plugin,
-this module measures, on a machine that does nothing else:
+``costs.toml`` holds the CPU seconds of whole families, a family being the cases of one function.
+Of a family that takes more than `FAMILY` seconds so many cases are fast as take about that much,
+drawn by its name. Of the tests of a file that take more than `DEAR` seconds each, the shortest are
+fast as long as the file takes no more than `FILE`; one is in any case. The rest is slow. As a
+plugin, this module measures what processors did, so that a machine may do other things beside it:
 
     make test PYTEST_ARGS="-p tests.costs"
 """
 
 from __future__ import annotations
 
+import os
+import time
 import tomllib
 from collections import Counter
 from collections.abc import Mapping
@@ -72,12 +74,37 @@ def write_costs(found: Counter[str], path: Path = COSTS) -> None:
 
 
 _SPENT: Counter[str] = Counter()
+_BEGAN = pytest.StashKey[float]()
+_MEASURED = "cpu seconds"
+
+
+def spent() -> float:
+    """Return the CPU seconds of this process, and of those that it started and that ended."""
+    children = os.times()
+    return time.process_time() + children.children_user + children.children_system
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item):
+    """Start to measure before anything is prepared for a test."""
+    item.stash[_BEGAN] = spent()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item):
+    """Say what a test took, in its last report."""
+    try:
+        return (yield)
+    finally:
+        item.user_properties.append((_MEASURED, spent() - item.stash[_BEGAN]))
 
 
 @pytest.hookimpl
 def pytest_runtest_logreport(report):
     """Add what a test took to its family: with pytest-xdist, where all reports arrive."""
-    _SPENT[family_of(report.nodeid)] += report.duration
+    if report.when == "teardown":
+        _SPENT[family_of(report.nodeid)] += dict(report.user_properties)[_MEASURED]
 
 
 @pytest.hookimpl

@@ -1,5 +1,8 @@
 """How the fast suite is kept fast: what families of cases cost, and how many of them it runs."""
 
+import subprocess
+import sys
+import time
 from collections import Counter
 
 import pytest
@@ -41,3 +44,11 @@ def test_every_family_that_is_named_exists():
         text = (root / path).read_text(encoding="utf-8")
         function = test.rpartition("::")[2]
         assert f"def {function}(" in text or "tests" not in path.split("/"), name
+
+
+def test_what_processors_did_is_measured_and_what_was_waited_for_is_not():
+    began = costs.spent()
+    time.sleep(0.2)
+    assert costs.spent() - began < 0.2
+    subprocess.run([sys.executable, "-c", "sum(range(3 * 10**6))"], check=True)
+    assert costs.spent() - began > 0.01
