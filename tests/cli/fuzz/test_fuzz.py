@@ -15,7 +15,8 @@ STANDING = ("hu2019-lemma2", "zhang2018-section62", "huang2020-theorem4", "table
 @pytest.mark.parametrize(
     ("count", "seed", "which"),
     [
-        (75, 1, "quick"),
+        (25, 1, "quick"),
+        pytest.param(75, 1, "quick", marks=pytest.mark.slow),
         pytest.param(10_000, 2, "all", marks=pytest.mark.slow),
         pytest.param(40, 3, "apart", marks=pytest.mark.slow),
     ],
@@ -41,4 +42,4 @@ def test_strange_input_ends_as_the_page_says(tmp_path, count, seed, which):
     assert [one for one in found["plain"] if one["status"] != one["expected"] or one["wrong"]] == []
     assert found["wrong"] == []
     assert sum(found["statuses"].values()) == count
-    assert len(found["statuses"]) > 10  # of a command, and how it ended
+    assert len(found["statuses"]) > min(10, count / 5)  # of a command, and how it ended
