@@ -57,7 +57,8 @@ def account(
         ),
     ],
     delta: Annotated[
-        float, number_option("--delta", "At which epsilon is asked (1e-5), which is printed.")
+        float,
+        number_option("--delta", "The delta at which epsilon is bounded (1e-5); it is printed."),
     ] = 1e-5,
     set_: Annotated[
         list[str] | None,

@@ -72,13 +72,15 @@ def audit(
         bool,
         typer.Option(
             "--outputs",
-            help="The targets are files of outputs of two datasets, one output a line: two files, "
-            "or one with a column dataset.",
+            help="The targets are files of outputs on two datasets, one output a line: two files, "
+            "or one file with a column named dataset.",
         ),
     ] = False,
     every: Annotated[
         bool,
-        typer.Option("--all", help="Every installed claim, a report each, in --out (reports)."),
+        typer.Option(
+            "--all", help="Audit every installed claim, with a report for each in --out (reports)."
+        ),
     ] = False,
     workers: Annotated[
         int | None,
@@ -105,10 +107,10 @@ def audit(
 
     A target is the name of a claim, a file of audits (.toml), or module:function (or
     file.py:function), a mechanism of your own, with --dataset, --neighbour and --epsilon. With
-    --outputs they are files of outputs that somebody drew.
+    --outputs the targets are files of outputs that were drawn elsewhere.
 
-    Exit status: 0 if no claim is refuted, 1 if one is that no baseline accepts, 2 if a verdict is
-    missing.
+    Exit status: 0 if no claim is refuted, 1 if one is and no baseline accepts it, 2 if a verdict
+    is missing.
     """
     values = values_of(_ROWS, given)
     accepted = {n: values.pop(n) for n in names_of(AcceptanceSettings) if n in values}

@@ -18,7 +18,7 @@ BackendName = Annotated[
     typer.Option(
         "--backend",
         metavar="loky|dask|ray",
-        help="Workers in place of this machine's own: through joblib, of a cluster of dask or ray.",
+        help="What runs the workers in place of this machine: joblib, on a cluster of dask or ray.",
         rich_help_panel=MACHINE,
     ),
 ]
@@ -26,7 +26,7 @@ Scheduler = Annotated[
     str | None,
     typer.Option(
         metavar="ADDRESS",
-        help="Of the cluster: tcp://host:8786 for dask.",
+        help="The address of the cluster, such as tcp://host:8786 for dask.",
         rich_help_panel=MACHINE,
     ),
 ]
@@ -34,7 +34,7 @@ Shard = Annotated[
     str | None,
     typer.Option(
         metavar="K/N",
-        help="Draw the K-th of N shares of what certifies, and keep it; merge puts them together.",
+        help="Draw and keep the K-th of N shares of the certifying outputs; merge joins them.",
         rich_help_panel=MACHINE,
     ),
 ]

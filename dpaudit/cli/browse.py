@@ -117,9 +117,9 @@ def show(
         ),
     ],
 ) -> None:
-    """Show a claim's statement and assumptions, an attack or a release, and the parameters.
+    """Show a claim with its assumptions, an attack or a release, and its parameters.
 
-    Of a statement of a paper, and of a claim that is one, show what became of it.
+    For a statement of a paper, and a claim that is one, also show its verdict and why.
     """
     import dpaudit.cli.console as terminal
     from dpaudit.cli.attack import card_called

@@ -38,7 +38,8 @@ def canary(
         typer.Argument(help="A .csv, .parquet or .npz file: score, included, perhaps group."),
     ],
     delta: Annotated[
-        float, number_option("--delta", "Where epsilon is bounded (1e-5), which is printed.")
+        float,
+        number_option("--delta", "The delta at which epsilon is bounded (1e-5); it is printed."),
     ] = 1e-5,
     epsilon: Annotated[
         float | None,
@@ -48,11 +49,13 @@ def canary(
         float | None, number_option("--mu", "A Gaussian claim, which is measured in mu.")
     ] = None,
     confidence: Annotated[
-        float, number_option("--confidence", "Of what is certified (0.95).")
+        float, number_option("--confidence", "Confidence of what is certified (0.95).")
     ] = 0.95,
     design: Annotated[
         str | None,
-        typer.Option(help="independent, fixed-size, pairs or runs (by group and inclusion)."),
+        typer.Option(
+            help="How canaries were included: independent, fixed-size, pairs or runs (by columns)."
+        ),
     ] = None,
     estimator: Annotated[
         str | None, typer.Option(help="What certifies: exact or f-dp (by the claim).")
@@ -63,7 +66,7 @@ def canary(
             metavar="N,N,...", help="Numbers of guesses, fixed beforehand (by the canaries)."
         ),
     ] = None,
-    seed: Annotated[int, integer_option("--seed", "Of the order of ties (default: 0).")] = 0,
+    seed: Annotated[int, integer_option("--seed", "Decides the order of ties (default: 0).")] = 0,
     out: Annotated[str | None, folder_option("Write the report into this directory.")] = None,
     formats: Format = None,
     picture: Picture = None,

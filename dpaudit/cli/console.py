@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from dpaudit.report.schema import Report, Result
 
 _WIDE = 100  # columns from which lists of names are tables
-_ABOUT = "what it "  # begins a column's name that says nothing beside its text
+_ABOUT = ("what it ", "title")  # begin a column's name that says nothing beside its text
 _SYMBOLS = {"privacy": "ε =", "sensitivity": "L2 =", "property": "at most"}
 STYLES: Mapping[Verdict, str] = {
     "refuted": "bold red",
@@ -258,28 +258,33 @@ def fitting(table: Table, width: int) -> Iterator[RenderableType]:
 
     Examples
     --------
-    >>> table = titled("Attacks", "name", "what it does", "source")
-    >>> table.add_row("nearest-mean", "Recovers labels", "Section 5")
+    >>> table = titled("Attacks", "name", "what it does", "source", "verdict")
+    >>> table.add_row("nearest-mean", "Recovers labels", "Section 5", "proved")
     >>> for part in fitting(table, 60):
     ...     Console(width=60).print(part)
     Attacks
-    nearest-mean
-        Recovers labels; source: Section 5
+    nearest-mean: proved
+        Recovers labels
+        source: Section 5
     """
     if width >= _WIDE:
         yield table
         return
     yield Text(str(table.title), style="bold")
-    names = [str(column.header) for column in table.columns]
-    for name, *cells in zip(*(column.cells for column in table.columns), strict=True):
-        yield Text(f"{name}", style="bold")
-        said = [_of_entry(*one) for one in zip(names[1:], map(str, cells), strict=True) if one[1]]
-        yield Padding(Text("; ".join(said)), (0, 0, 0, 4), expand=False)
+    headers = [str(column.header) for column in table.columns]
+    for row in zip(*(column.cells for column in table.columns), strict=True):
+        yield from _entry({header: cell for header, cell in zip(headers, row, strict=True) if cell})
 
 
-def _of_entry(name: str, text: str) -> str:
-    """Return a cell as an entry has it: what it is about needs no name."""
-    return text if name.startswith(_ABOUT) else f"{name}: {text}"
+def _entry(cells: dict[str, Any]) -> Iterator[RenderableType]:
+    """Yield a row as an entry: its name and verdict, what it is about, and what else is known."""
+    verdict = cells.pop("verdict", None)
+    head = [Text(str(cells.pop("name")), style="bold"), *([verdict] if verdict else [])]
+    yield Text(": ").join(Text.assemble(one) for one in head)
+    about = [str(cells.pop(header)) for header in tuple(cells) if header.startswith(_ABOUT)]
+    for line in (*about, "; ".join(f"{header}: {cell}" for header, cell in cells.items())):
+        if line:
+            yield Padding(Text(line), (0, 0, 0, 4), expand=False)
 
 
 def titled(title: str, *columns: str) -> Table:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
@@ -52,7 +53,7 @@ class Raised(Exception):
 
 
 def carried(command: Callable[Given, ReturnT]) -> Callable[Given, ReturnT]:
-    """Return the command, with whatever it raises inside a `Raised`.
+    """Return the command, with whatever it raises inside a `Raised`, and its help unwrapped.
 
     Examples
     --------
@@ -74,7 +75,21 @@ def carried(command: Callable[Given, ReturnT]) -> Callable[Given, ReturnT]:
         except BaseException as error:
             raise Raised(error) from error
 
+    run.__doc__ = _unwrapped(command.__doc__)
     return run
+
+
+def _unwrapped(text: str | None) -> str | None:
+    r"""Return paragraphs of one line each, so that a terminal wraps them and nothing else does.
+
+    Examples
+    --------
+    >>> _unwrapped("First.\n\n    Second, which\n    goes on.\n    ")
+    'First.\n\nSecond, which goes on.'
+    """
+    if text is None:
+        return None
+    return "\n\n".join(" ".join(one.split()) for one in inspect.cleandoc(text).split("\n\n"))
 
 
 def _ask_for_traceback(asked: bool) -> bool:

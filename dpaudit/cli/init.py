@@ -31,11 +31,11 @@ def init(
     traceback: Traceback = False,
     show_records: ShowRecords = False,
 ) -> None:
-    """Write privacy.toml, a test and a job that runs both; nothing is written over.
+    """Write privacy.toml, a test and a job that runs both; no file is overwritten.
 
     Functions of the project that take a generator or draw noise are suggested: each is run on five
-    made-up records, in a process of its own, and audited if that works. Where none is, an example
-    is. What is written runs at once.
+    made-up records, in a process of its own, and audited if that works. If there is none, an
+    example is written. What is written runs at once.
     """
     from dpaudit.auditing.first_files import (
         JOBS,

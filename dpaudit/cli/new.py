@@ -32,7 +32,7 @@ def write_claim(
 ) -> None:
     """Write a package with a claim that runs: claim, verifier, ledger row and tests.
 
-    Nothing is written over. What is audited at first is a false bound on a mean, to be replaced.
+    No file is overwritten. The package begins with a false bound on a mean, to be replaced.
     """
     from dpaudit.extension.drafting import DraftName, write_draft
 
@@ -50,9 +50,9 @@ def write_program(
         Path, typer.Option("--into", metavar="DIR", help="Where (the present folder).")
     ] = Path(),
 ) -> None:
-    """Write what lets dpaudit draw from programs in a language, and a mechanism to begin with.
+    """Write a helper for programs in another language, and a mechanism to begin with.
 
-    Nothing is written over. The first lines of the mechanism say how it is audited.
+    No file is overwritten. The first lines of the mechanism say how it is audited.
     """
     from dpaudit.programs.drafting import write_helper
 

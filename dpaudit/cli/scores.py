@@ -30,14 +30,15 @@ def scores(
         typer.Argument(help="Scores of members, and of others: two files, or one with a column."),
     ],
     delta: Annotated[
-        float, number_option("--delta", "Where epsilon is bounded (1e-5), which is printed.")
+        float,
+        number_option("--delta", "The delta at which epsilon is bounded (1e-5); it is printed."),
     ] = 1e-5,
     epsilon: Annotated[
         float | None,
         number_option("--epsilon", "Claimed epsilon (no default: nothing is claimed)."),
     ] = None,
     confidence: Annotated[
-        float, number_option("--confidence", "Of all numbers together (0.95).")
+        float, number_option("--confidence", "Confidence of all numbers together (0.95).")
     ] = 0.95,
     fpr: Annotated[
         str | None,
@@ -47,7 +48,7 @@ def scores(
     ] = None,
     ignore: Annotated[list[str] | None, typer.Option(help="A column that is no score.")] = None,
     seed: Annotated[
-        int, integer_option("--seed", "Of which scores choose a threshold (default: 0).")
+        int, integer_option("--seed", "Decides which scores choose a threshold (default: 0).")
     ] = 0,
     out: Annotated[str | None, folder_option("Write the report into this directory.")] = None,
     formats: Format = None,
@@ -60,8 +61,8 @@ def scores(
 ) -> int:
     """Certify epsilon, TPR at FPR, AUROC and accuracy from scores of members and of others.
 
-    One score a run, of independent runs, higher for members. Of many canaries in one training use
-    dpaudit canary; of outputs of a mechanism dpaudit audit --outputs.
+    One score a run, of independent runs, higher for members. For many canaries in one training use
+    dpaudit canary; for outputs of a mechanism, dpaudit audit --outputs.
 
     Exit status: 0 if no claim is refuted, 1 if one is, 2 if the verdict is withheld or missing.
     """

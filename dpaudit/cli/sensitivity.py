@@ -57,7 +57,7 @@ def sensitivity(
     show_records: ShowRecords = False,
     **given: Any,
 ) -> int:
-    """Find the two neighbours between which a query moves the most: its sensitivity is at least so.
+    """Find two neighbours between which a query moves far: a lower bound on its sensitivity.
 
     Exit status: 0 if the claimed sensitivity is not refuted or none is given, 1 if it is.
     """

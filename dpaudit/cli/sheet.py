@@ -51,7 +51,7 @@ def sheet(
     ] = None,
     outputs: Annotated[
         list[str] | None,
-        typer.Option(help="Of reports on files of outputs: each file, to be counted again."),
+        typer.Option(help="For reports on files of outputs: each file, to be counted again."),
     ] = None,
     data_path: Annotated[
         str | None, typer.Option(help="Where a dataset's files are (default: $DPAUDIT_DATA).")
@@ -62,7 +62,7 @@ def sheet(
     traceback: Traceback = False,
     show_records: ShowRecords = False,
 ) -> int:
-    """Make one page for who signs: what is shown, what is claimed, what nobody looked at.
+    """Make one page for whoever signs: what is shown, what is claimed, what nobody looked at.
 
     The questions are those of NIST SP 800-226. Certificates are checked again, and the first line
     says what has to be known first.

@@ -290,7 +290,7 @@ def mend(
     about: About = None,
     wait: Wait = 60.0,
 ) -> None:
-    """Say what a torn line was that nobody can read; a line that follows says so for ever."""
+    """Say what a torn line held that nobody can read; the line that says so stays for ever."""
     from dpaudit.errors import InvalidArgument, Shown
 
     if nothing == (release is not None):

@@ -23,7 +23,7 @@ def start(
         ),
     ] = None,
 ) -> int:
-    """Say which command to type, by what you have: code, outputs, a table, scores, a record.
+    """Show the one command to type for what you have: code, outputs, a table, scores, a record.
 
     At a terminal it asks; else it lists what it could be. Nothing is run.
     """

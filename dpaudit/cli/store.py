@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     from dpaudit.store.file import Store
     from dpaudit.store.keeping import Storing
 
-store = typer.Typer(help="What audits have kept.", invoke_without_command=True)
+store = typer.Typer(
+    help="List, show, export or delete what audits have kept.", invoke_without_command=True
+)
 Place = Annotated[str | None, typer.Argument(help="A report's folder, or a store.")]
 Number = Annotated[int, typer.Argument(help="Of the audit, as store ls has it.")]
 
@@ -81,7 +83,7 @@ def ls(place: Place = None) -> None:
 
 
 def show(place: Annotated[str, typer.Argument()], number: Number) -> None:
-    """Show what a store keeps of an audit: its command, its machine, its stages."""
+    """Show what a store keeps about an audit: its command, its machine, its stages."""
     from dpaudit.store.catalogue import stages
 
     with _opened(place) as opened:
@@ -121,7 +123,7 @@ def prune(
     place: Annotated[str, typer.Argument()],
     everything: Annotated[bool, typer.Option("--all", help="Those that did not end too.")] = False,
 ) -> None:
-    """Forget the audits that ended; the file becomes smaller."""
+    """Delete the audits that have ended; the file becomes smaller."""
     from dpaudit.store.catalogue import prune as forget
 
     with _opened(place) as opened:
@@ -134,7 +136,7 @@ def export(
     number: Number,
     file: Annotated[str, typer.Argument(help="Ends in .parquet or .csv.")],
 ) -> None:
-    """Write what is kept of an audit as a table."""
+    """Write what is kept about an audit as a table."""
     from dpaudit.store.catalogue import export as write
 
     with _opened(place) as opened:
@@ -176,10 +178,10 @@ def resume(
     traceback: Traceback = False,
     show_records: ShowRecords = False,
 ) -> int:
-    """Go on with the command that was interrupted, or repeat it from what was kept.
+    """Go on with an interrupted command, or repeat one from what was kept.
 
-    A store says what was computed; where results go, who computes, what is accepted, and whether
-    records are shown is said here.
+    The store knows what was computed. Options say where results go, which machines compute, which
+    refutations are accepted, and whether records are shown.
 
     Exit status: that of the command.
     """
@@ -258,7 +260,7 @@ def merge(
     stores: Annotated[list[str], typer.Argument(help="Stores, or folders of reports.")],
     into: Annotated[str, typer.Option("--into", metavar="FILE", help="The store to write.")],
 ) -> None:
-    """Put what several stores keep into one; the command of the audit then goes on from it."""
+    """Merge several stores into one, from which the command of the audit then goes on."""
     from dpaudit.store.catalogue import entries
     from dpaudit.store.catalogue import merge as put_together
     from dpaudit.store.file import Store

@@ -30,24 +30,26 @@ def table(
     ] = None,
     hits: Annotated[
         list[int] | None,
-        typer.Option("--hits", help='Runs with the target of which the attack says "in".'),
+        typer.Option("--hits", help='Runs with the target for which the attack says "in".'),
     ] = None,
     of: Annotated[
-        list[int] | None, typer.Option("--of", help="All these runs: after each count.")
+        list[int] | None,
+        typer.Option("--of", help="How many such runs there are: after each count."),
     ] = None,
     false_hits: Annotated[
         list[int] | None,
-        typer.Option("--false-hits", help='Runs without the target of which it says "in".'),
+        typer.Option("--false-hits", help='Runs without the target for which it says "in".'),
     ] = None,
     delta: Annotated[
-        float, number_option("--delta", "Where epsilon is bounded (1e-5), which is printed.")
+        float,
+        number_option("--delta", "The delta at which epsilon is bounded (1e-5); it is printed."),
     ] = 1e-5,
     epsilon: Annotated[
         float | None,
         number_option("--epsilon", "Claimed epsilon (no default: nothing is claimed)."),
     ] = None,
     confidence: Annotated[
-        float, number_option("--confidence", "Of all rows together (0.95).")
+        float, number_option("--confidence", "Confidence of all rows together (0.95).")
     ] = 0.95,
     out: Annotated[str | None, folder_option("Write the report into this directory.")] = None,
     formats: Format = None,
@@ -60,8 +62,8 @@ def table(
 ) -> int:
     """Certify a lower bound on epsilon from the counts of an attack, as papers print them.
 
-    Of several rows, such as thresholds of one attack, the best counts; all hold together, in
-    whichever order they stand.
+    Of several rows, such as thresholds of one attack, the best one is taken; all hold together,
+    in whatever order.
 
     Exit status: 0 if no claim is refuted, 1 if one is, 2 if a number is malformed.
     """

@@ -39,14 +39,14 @@ def verify(
         ),
     ] = None,
     seed: Annotated[
-        int | None, integer_option("--seed", "Of the fresh draws (the system's entropy).")
+        int | None, integer_option("--seed", "The seed of the fresh draws (the system's entropy).")
     ] = None,
     data_path: Annotated[
         str | None,
         typer.Option(help="Where a dataset's files are (default: $DPAUDIT_DATA)."),
     ] = None,
     reproduce: Annotated[
-        bool, typer.Option("--reproduce", help="See, too, that its own seed gives its counts.")
+        bool, typer.Option("--reproduce", help="Check, too, that its own seed gives its counts.")
     ] = False,
     mechanism: Annotated[
         str | None,
@@ -71,14 +71,14 @@ def verify(
     ] = None,
     observe: Annotated[
         list[str] | None,
-        typer.Option(help="With --mechanism: exceptions, warnings or time count too."),
+        typer.Option(help="With --mechanism: what counts beside the output, as audit takes it."),
     ] = None,
     ignore: Annotated[
         list[str] | None, typer.Option(help="With --mechanism: a part that is left out.")
     ] = None,
     fresh: Annotated[
         str | None,
-        typer.Option(metavar="WHAT", help="With --mechanism: what is anew for every output."),
+        typer.Option(metavar="WHAT", help="With --mechanism: what is made anew for every output."),
     ] = None,
     relation: Annotated[
         str | None,
@@ -86,11 +86,11 @@ def verify(
     ] = None,
     scores: Annotated[
         str | None,
-        typer.Option(help="Of certificates about canaries: their scores, to be counted again."),
+        typer.Option(help="For certificates about canaries: their scores, to be counted again."),
     ] = None,
     outputs: Annotated[
         list[str] | None,
-        typer.Option(help="Of certificates about drawn outputs: each file, to be counted again."),
+        typer.Option(help="For certificates about drawn outputs: each file, to be counted again."),
     ] = None,
     guesses: Annotated[
         str | None,
@@ -106,7 +106,7 @@ def verify(
     traceback: Traceback = False,
     show_records: ShowRecords = False,
 ) -> int:
-    """Re-check certificates with proved error bounds, counts on fresh draws.
+    """Check certificates again: numbers with proved error bounds, counts on fresh draws.
 
     Exit status: 0 if all stand, 1 if one fails, 2 if one could not be checked.
     """

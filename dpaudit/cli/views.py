@@ -53,7 +53,7 @@ def views(
         typer.Option(
             metavar="[NAME=]SHAPE",
             help="The shape of the private data: 5, or 5,3, or number, or a .csv or .npy file of "
-            "that shape; of a dictionary, again for each of its keys.",
+            "that shape; for a dictionary, again for each of its keys.",
             rich_help_panel=Group.DATA.value,
         ),
     ] = None,
@@ -75,13 +75,14 @@ def views(
         ),
     ] = None,
     norm: Annotated[
-        str | None, word_option("--norm", "Of what changes: l2, l1, or box for every number (l2).")
+        str | None,
+        word_option("--norm", "The norm of what changes: l2, l1, or box for every number (l2)."),
     ] = None,
     radius: Annotated[
         float | None, number_option("--radius", "By how much data change at most (1).")
     ] = None,
     delta: Annotated[
-        float | None, number_option("--delta", "At which epsilon is shown (1e-5).")
+        float | None, number_option("--delta", "The delta at which epsilon is shown (1e-5).")
     ] = None,
     out: Annotated[
         str | None, folder_option("Write report, picture and certificate into this directory.")

@@ -38,7 +38,7 @@ class AuditSettings:
         Kind.NUMBER,
         Group.CLAIM,
         "Claimed epsilon",
-        "no default, but 1 of a paper's claim",
+        "no default; 1 for a paper's claim",
         doors=_CLAIMED,
     )
     delta: float = setting(
@@ -46,14 +46,14 @@ class AuditSettings:
         Kind.NUMBER,
         Group.CLAIM,
         "Claimed delta",
-        "0, but 1e-5 of a paper's claim",
+        "0; 1e-5 for a paper's claim",
         doors=_CLAIMED,
     )
     data: str = setting(
         "worst-case",
         Kind.WORD,
         Group.DATA,
-        "Of a paper's claim: worst-case, breast-cancer, adult, a9a, csv, libsvm",
+        "Data for a paper's claim: worst-case, breast-cancer, adult, a9a, csv or libsvm",
         "worst-case",
         doors=_CLAIMS,
     )
@@ -61,7 +61,7 @@ class AuditSettings:
         None,
         Kind.FILE,
         Group.DATA,
-        "The file or directory of that data",
+        "The file or directory that holds these data",
         "$DPAUDIT_DATA",
         doors=_CLAIMS,
     )
@@ -69,7 +69,7 @@ class AuditSettings:
         {},
         Kind.PARAMETERS,
         Group.DATA,
-        "Passed to the loader of that data",
+        "An option for the loader of these data",
         doors=_CLAIMS,
         flag="--data-option",
     )
@@ -80,7 +80,7 @@ class AuditSettings:
         0.95,
         Kind.NUMBER,
         Group.EFFORT,
-        "Of all that is certified, together",
+        "Confidence of everything that is certified, taken together",
         "0.95",
         doors=_RUN | {Door.STREAM},
     )
@@ -93,14 +93,18 @@ class AuditSettings:
         doors=_ALL - {Door.MARKER},
     )
     estimator: str = setting(
-        "auto", Kind.WORD, Group.EFFORT, "auto, exact-loss or event", "default: auto"
+        "auto",
+        Kind.WORD,
+        Group.EFFORT,
+        "How epsilon is bounded: auto, exact-loss or event",
+        "default: auto",
     )
     distinguisher: str | None = setting(
         None,
         Kind.WORD,
         Group.EFFORT,
         "The only distinguisher to try",
-        "all that work",
+        "every one that applies",
         doors=AUDITS | {Door.STREAM},
         older=("attack",),
     )
@@ -108,13 +112,14 @@ class AuditSettings:
         False,
         Kind.FLAG,
         Group.EFFORT,
-        "Bet on outputs and stop when refuted; trials are the cap",
+        "Bet on outputs, and stop once the claim is refuted; trials are the most there are",
     )
     candidate_pairs: int | None = setting(
         None,
         Kind.INTEGER,
         Group.DATA,
-        "Of a paper's claim: candidate pairs, of which the worst is certified on fresh transcripts",
+        "How many candidate pairs to try for a paper's claim; the worst is certified on fresh "
+        "transcripts",
         doors=_CLAIMS,
         flag="--pairs",
     )
@@ -131,7 +136,7 @@ class AuditSettings:
         Kind.INTEGER,
         Group.EFFORT,
         "Transcripts per call of a mechanism",
-        "by size and pace",
+        "chosen by size and pace",
         doors=_RUN,
     )
     time: float | None = setting(
@@ -141,7 +146,7 @@ class AuditSettings:
         None,
         Kind.LOOKS,
         Group.EFFORT,
-        "What a report says in place of a time: the same numbers again",
+        "The looks that the report of a run with a time names, to get its numbers again",
         doors=_RUN,
     )
     show_records: bool = setting(
@@ -169,29 +174,29 @@ class OwnSettings:
         Kind.RECORDS,
         Group.DATA,
         "The neighbour's file",
-        "the worst one is looked for, by a relation",
+        "by default the audit searches for the worst one under the relation",
         doors=_LINES | {Door.REPLAY},
     )
     relation: str | None = setting(
         None,
         Kind.WORD,
         Group.DATA,
-        "What makes them neighbours",
-        "the finest that they obey",
+        "How the two datasets may differ",
+        "the finest relation that they obey",
         doors=_OWN | {Door.REPLAY, Door.SENSITIVITY, Door.PROVE},
     )
     bounds: Any = setting(
         None,
         Kind.BOUNDS,
         Group.DATA,
-        "Of numbers where neighbours are looked for; may be given for each column",
+        "Range of the numbers in neighbours that are searched for; may be given for each column",
         doors=_OWN | {Door.REPLAY, Door.SENSITIVITY},
     )
     domain: Any = setting(
         None,
         Kind.PARAMETERS,
         Group.DATA,
-        "What datasets may be, in place of a neighbour: bounds=[0,1], records=6, columns, norm, "
+        "What datasets may hold, in place of a neighbour: bounds=[0,1], records=6, columns, norm, "
         "labels, users, nodes",
         doors=_OWN | {Door.REPLAY, Door.SENSITIVITY, Door.PROVE},
     )
@@ -199,8 +204,8 @@ class OwnSettings:
         None,
         Kind.WORD,
         Group.DATA,
-        "A name of the data that are released, such as survey-2031: a sheet adds up what is about "
-        "the same",
+        "A name for the data that are released, such as survey-2031: a sheet adds up what is "
+        "spent on the same data",
         doors=_LINES,
         metavar="NAME",
     )
@@ -208,15 +213,15 @@ class OwnSettings:
         None,
         Kind.INTEGER,
         Group.EFFORT,
-        "Calls of a mechanism that look for the worst pair",
-        "by trials or time",
+        "Calls of a mechanism that the search for the worst pair may make",
+        "chosen by trials or time",
         doors=_OWN | {Door.REPLAY},
     )
     program: str | None = setting(
         None,
         Kind.WORD,
         Group.MECHANISM,
-        "In place of module:function any program, such as './noiser {data} {seed}'",
+        "Any program in place of module:function, such as './noiser {data} {seed}'",
         doors=_LINES,
         flag="--command",
         metavar="COMMAND",
@@ -225,8 +230,8 @@ class OwnSettings:
         None,
         Kind.WORD,
         Group.MECHANISM,
-        "How the program is run: once for every output, or lines as docs/programs.md has them",
-        "as it answers",
+        "How the program is run: once for every output, or by the lines of docs/programs.md",
+        "found by trying",
         doors=_LINES,
         metavar="once|lines",
     )
@@ -234,14 +239,14 @@ class OwnSettings:
         None,
         Kind.WORD,
         Group.MECHANISM,
-        "In place of module:function a service, such as 'http://host/count?rows={data}'",
+        "A service in place of module:function, such as 'http://host/count?rows={data}'",
         doors=_LINES,
     )
     method: str | None = setting(
         None,
         Kind.WORD,
         Group.MECHANISM,
-        "Of requests of a service",
+        "The method of requests to a service",
         "GET, or POST with a body",
         doors=_LINES,
     )
@@ -249,7 +254,7 @@ class OwnSettings:
         (),
         Kind.WORDS,
         Group.MECHANISM,
-        "A header of requests, 'Name: value' or 'Name: env:VARIABLE'",
+        "A header of the requests, 'Name: value' or 'Name: env:VARIABLE'",
         doors=_LINES,
         older=("headers",),
     )
@@ -257,22 +262,22 @@ class OwnSettings:
         None,
         Kind.WORD,
         Group.MECHANISM,
-        "The body of requests: JSON, a form or text with {data}, {dataset}, {seed}, {fresh}",
+        "The body of the requests: JSON, a form or text with {data}, {dataset}, {seed}, {fresh}",
         doors=_LINES,
     )
     rate: float | None = setting(
         None,
         Kind.NUMBER,
         Group.MECHANISM,
-        "Requests a second at most, of all workers together",
-        "as it answers",
+        "The most requests a second, of all workers together",
+        "as many as it answers",
         doors=_LINES,
     )
     patience: float | None = setting(
         None,
         Kind.NUMBER,
         Group.MECHANISM,
-        "Seconds that a request waits in all where it is answered 429 or 503",
+        "Seconds that a request waits in all while the answer is 429 or 503",
         "600",
         doors=_LINES,
     )
@@ -288,29 +293,29 @@ class OwnSettings:
         None,
         Kind.WORD,
         Group.MECHANISM,
-        'How it is called, such as "f(data, rng)"',
-        "its signature",
+        'How the mechanism is called, such as "f(data, rng)"',
+        "read from its signature",
         doors=_OWN | {Door.REPLAY, Door.PROVE},
     )
     read: Any = setting(
         None,
         Kind.WORDS,
         Group.MECHANISM,
-        "An attribute of what it returns, to look at; of a service a member or a JSON pointer",
+        "An attribute of the output to look at; for a service, a member or a JSON pointer",
         doors=_OWN | {Door.REPLAY},
     )
     observe: Sequence[str] = setting(
         (),
         Kind.WORDS,
         Group.MECHANISM,
-        "exceptions, warnings or time count too",
+        "What counts beside the output: exceptions, warnings or time",
         doors=_OWN,
     )
     ignore: Sequence[str] = setting(
         (),
         Kind.WORDS,
         Group.MECHANISM,
-        "A part of the output that is no noise, such as a time",
+        "A part of the output to leave out, such as a time stamp",
         doors=_OWN,
     )
     fresh: Any = setting(
@@ -318,7 +323,7 @@ class OwnSettings:
         Kind.WORD,
         Group.MECHANISM,
         "What is made anew for every output: an argument, a global, env:NAME, a function "
-        "module:reset, or process; of a service query:NAME, header:NAME or body:NAME",
+        "module:reset, or process; for a service query:NAME, header:NAME or body:NAME",
         doors=_OWN,
         metavar="WHAT",
     )
@@ -326,7 +331,7 @@ class OwnSettings:
         None,
         Kind.WORD,
         Group.CLAIM,
-        "The verdict that the claim has to have, proved; anything less ends with status 2",
+        "The verdict that the claim must have: proved. Anything less ends with status 2",
         doors=_LINES,
         metavar="VERDICT",
     )
@@ -334,21 +339,21 @@ class OwnSettings:
         None,
         Kind.NUMBER,
         Group.CLAIM,
-        "In place of epsilon: a Gaussian claim",
+        "A Gaussian claim in place of epsilon",
         doors=_LINES | {Door.PROVE},
     )
     rho: float | None = setting(
         None,
         Kind.NUMBER,
         Group.CLAIM,
-        "In place of epsilon: a zCDP claim",
+        "A zCDP claim in place of epsilon",
         doors=_LINES | {Door.PROVE},
     )
     renyi: tuple[float, float] | None = setting(
         None,
         Kind.NUMBERS,
         Group.CLAIM,
-        "In place of epsilon: a Renyi claim",
+        "A Renyi claim in place of epsilon",
         doors=_LINES,
         metavar="ORDER EPSILON",
     )
@@ -356,7 +361,7 @@ class OwnSettings:
         None,
         Kind.CURVE,
         Group.CLAIM,
-        "In place of epsilon: a .csv file of epsilons and deltas",
+        "A .csv file of epsilons and deltas in place of epsilon",
         doors=_LINES,
     )
 
@@ -370,7 +375,7 @@ class ProcessSettings:
         Kind.NUMBER,
         Group.MACHINE,
         "Seconds that one call of a mechanism may take",
-        "any",
+        "no limit",
         doors=_PROCESSES,
     )
     memory: float | None = setting(
@@ -378,7 +383,7 @@ class ProcessSettings:
         Kind.NUMBER,
         Group.MACHINE,
         "MiB that a process of a mechanism may have",
-        "any",
+        "no limit",
         doors=_PROCESSES,
     )
     in_process: bool = setting(
@@ -398,14 +403,14 @@ class AcceptanceSettings:
         None,
         Kind.FILE,
         Group.OUTPUT,
-        "A file of accepted refutations, which do not end with status 1",
+        "A file of accepted refutations, which do not count for the exit status",
         doors=_JUDGED,
     )
     accept: str | None = setting(
         None,
         Kind.WORD,
         Group.OUTPUT,
-        "Write what is refuted into the baseline, for this reason",
+        "Add what is refuted to the baseline, with this reason",
         doors=frozenset({Door.COMMAND}),
         metavar="REASON",
     )
@@ -413,7 +418,7 @@ class AcceptanceSettings:
         None,
         Kind.WORD,
         Group.OUTPUT,
-        "The last day on which that is accepted",
+        "The last day on which it is accepted",
         "always",
         doors=frozenset({Door.COMMAND}),
         metavar="DAY",
