@@ -50,8 +50,12 @@ def table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -
     --------
     >>> 'scope="row"' in table("Epsilon", ["who", "says"], [["basic", "1.0"]])
     True
+    >>> "></th>" in table("Epsilon", ["", "says"], [["basic", "1.0"]])  # nothing heads nothing
+    False
     """
-    head = "".join(f'<th scope="col" {_CELL}>{words(one)}</th>' for one in columns)
+    head = "".join(
+        f'<th scope="col" {_CELL}>{words(one)}</th>' if one else "<td></td>" for one in columns
+    )
     body = "".join(
         f'<tr><th scope="row" {_CELL}>{words(name)}</th>'
         + "".join(f"<td {_CELL}>{words(one)}</td>" for one in cells)

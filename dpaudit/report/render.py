@@ -134,7 +134,8 @@ def _refutations(results: Sequence[Result]) -> str:
     if any(result.variant is not None for result in results):
         return f"{refuted or 'None'} of {total} audits refuted what they looked at"
     if total == 1:
-        return f"The claim audited was {'' if refuted else 'not '}refuted"
+        ends = {"refuted": "refuted", "proved": "proved"}
+        return f"The claim audited was {ends.get(results[0].verdict, 'not refuted')}"
     which = f"{refuted} of {total}" if refuted else f"None of the {total}"
     return f"{which} claims {'were' if refuted > 1 else 'was'} refuted"
 

@@ -201,6 +201,7 @@ def test_what_is_missing_is_named_and_is_only_text(render, monkeypatch):
         ([], "No claim was audited."),
         (["refuted"], "The claim audited was refuted."),
         (["not refuted"], "The claim audited was not refuted."),
+        (["proved"], "The claim audited was proved."),
         (["not refuted"] * 2, "None of the 2 claims was refuted."),
         (["refuted", "not refuted"], "1 of 2 claims was refuted."),
         (["refuted"] * 3, "3 of 3 claims were refuted."),
