@@ -1,6 +1,8 @@
 """How Sphinx makes the site: MyST's Markdown, docstrings in numpy's convention, Furo's pages."""
 
+import re
 from importlib.metadata import version as installed
+from pathlib import Path
 from typing import Any
 
 from pygments.lexers.special import TextLexer
@@ -56,16 +58,32 @@ copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
 
+EMPTY_CELL = re.compile(r'<th class="head[^"]*"><p></p></th>')
+EMPTY_HEAD = re.compile(rf"<thead>\s*<tr[^>]*>(?:{EMPTY_CELL.pattern}\s*)+</tr>\s*</thead>")
+
+
 def reachable(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: object) -> None:
     """Let a keyboard reach what scrolls, and say how deep the headings of the navigation are."""
     for part in ("body", "furo_navigation_tree"):
         text = str(context.get(part) or "")
         text = text.replace("<pre>", '<pre tabindex="0">')
         text = text.replace('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper')
+        text = EMPTY_CELL.sub('<td class="head"></td>', EMPTY_HEAD.sub("", text))
         context[part] = text.replace('role="heading"', 'role="heading" aria-level="2"')
+
+
+def named(app: Sphinx, failure: Exception | None) -> None:
+    """Name the two sidebars of the theme, so that a reader of landmarks can tell them apart."""
+    for page in Path(app.outdir).rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        for kind, name in (("sidebar-drawer", "All pages"), ("toc-drawer", "This page")):
+            sidebar = f'class="{kind}'
+            text = text.replace(f"<aside {sidebar}", f'<aside aria-label="{name}" {sidebar}')
+        page.write_text(text, encoding="utf-8")
 
 
 def setup(app: Sphinx) -> None:
     """Take part in the making of each page, after the theme."""
     app.add_lexer("csv", TextLexer)  # pygments has none of its own
     app.connect("html-page-context", reachable, priority=900)
+    app.connect("build-finished", named)
