@@ -114,11 +114,11 @@ def records_page(judgements: Sequence[Judgement], *, is_lifted: bool, source: st
     parts = [
         "# What deployments state",
         _counted(judgements, is_lifted=is_lifted),
-        f"Made by `make deployments` of the facts in `reports/deployments/`, which are of "
+        f"Made by `make deployments` from the facts in `reports/deployments/`, which come from "
         f"{source}. "
-        "What is compared, and how, is in [statements of deployments](deployment-records.md). "
-        "A verdict is about the numbers of a record and no other thing: whether the software does "
-        "what the record says is seen by an audit alone.",
+        "[Statements of deployments](deployment-records.md) explains the comparisons. "
+        "A verdict is only about the numbers of a record: whether the software does what the "
+        "record says, only an audit shows.",
         *(["## What was compared", _comparisons(judgements)] if is_lifted else []),
         "## What each record states, and what it leaves out",
         _table(judgements, is_lifted=is_lifted),
@@ -140,14 +140,13 @@ def _counted(judgements: Sequence[Judgement], *, is_lifted: bool) -> str:
     plural = "" if findings == 1 else "s"
     start = f"**{len(judgements)} records: "
     made = sum(len(one.checks) for one in judgements)
-    end = f"{found['agrees']} agree, and of {found['cannot be said']} it cannot be said.** "
-    end += f"That is what {made} comparisons come to."
+    end = f"{found['agrees']} agree, and for {found['cannot be said']} it cannot be said.** "
+    end += f"This is the result of {made} comparisons."
     if is_lifted or not findings:
         return f"{start}{found['does not']} do not agree with themselves, {end}"
     return (
-        f"{start}{findings} finding{plural} under disclosure; of the others {end} Of a finding "
-        f"that "
-        "is not public yet only the number is said, and so no verdict stands beside a record."
+        f"{start}{findings} finding{plural} under disclosure; of the others {end} Of findings that "
+        "are not public yet, the page states only the number, so no record has its verdict here."
     )
 
 
