@@ -72,10 +72,15 @@ def reachable(app: Sphinx, page: str, template: str, context: dict[str, Any], tr
         context[part] = text.replace('role="heading"', 'role="heading" aria-level="2"')
 
 
+SEARCH = '<article role="main" id="furo-main-content">'
+
+
 def named(app: Sphinx, failure: Exception | None) -> None:
-    """Name the two sidebars of the theme, so that a reader of landmarks can tell them apart."""
+    """Name what a reader of landmarks and headings looks for: both sidebars, and the search."""
     for page in Path(app.outdir).rglob("*.html"):
         text = page.read_text(encoding="utf-8")
+        if page.name == "search.html":
+            text = text.replace(SEARCH, f"{SEARCH}<h1>Search</h1>")
         for kind, name in (("sidebar-drawer", "All pages"), ("toc-drawer", "This page")):
             sidebar = f'class="{kind}'
             text = text.replace(f"<aside {sidebar}", f'<aside aria-label="{name}" {sidebar}')

@@ -31,7 +31,8 @@ class Window:
     asked: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Listen to the page."""
+        """Listen to the page, which may take its time on a busy machine."""
+        self.page.set_default_timeout(300_000)
         self.page.on("console", lambda one: self.said.append(f"{one.type}: {one.text}"))
         self.page.on("pageerror", lambda one: self.said.append(str(one)))
         self.page.on("request", lambda one: self.asked.append(one.url))
