@@ -31,6 +31,7 @@ from dpaudit.auditing.distinguishing import (
     tells_nothing,
     with_further,
 )
+from dpaudit.auditing.doubles import lines_of_doubles
 from dpaudit.auditing.draws import Certifying, Drawer
 from dpaudit.auditing.evidence import CarryingEvent, Evidence
 from dpaudit.auditing.looks import FEW, chosen_on
@@ -131,6 +132,7 @@ class Chosen:
     """An event and the score it is about, with what choosing it took.
 
     ``counts`` are transcripts of each dataset, by purpose; epsilon is bounded at ``at_delta``.
+    ``doubles`` says what lowest bits add.
     """
 
     attack: Distinguisher
@@ -139,6 +141,7 @@ class Chosen:
     tried: tuple[str, ...]
     counts: dict[str, int]
     at_delta: float
+    doubles: tuple[str, ...] = ()
 
 
 def chosen_event(
@@ -238,7 +241,8 @@ def _best(
 ) -> tuple[Chosen, tuple[Array, Array]]:
     """Return the most promising event and the scores of both sides that set its threshold."""
     training, setting = sizes
-    tried, scores = zip(*_learned(case, drawer, attacks, training, purpose), strict=True)
+    found, learned_on = _learned(case, drawer, attacks, training, purpose)
+    tried, scores = zip(*found, strict=True)
     on = [drawer.scores(scores, side, setting, f"{purpose}thresholds") for side in Side]
     delta = case.at_delta
     if case.currency is not None:
@@ -247,7 +251,24 @@ def _best(
     best = promising(on[0], on[1], delta, plain, sure)
     counts = {"setting thresholds, per dataset": setting, "fitting attacks, per dataset": training}
     said = said_tried([attack.name for attack in tried], best.promised)
-    return Chosen(tried[best.index], scores[best.index], best, said, counts, delta), best.scores
+    lines = _of_doubles(tried, drawer, learned_on, (delta, sure[1])) if not purpose else ()
+    chosen = Chosen(tried[best.index], scores[best.index], best, said, counts, delta, lines)
+    return chosen, best.scores
+
+
+def _of_doubles(
+    tried: Sequence[Distinguisher],
+    drawer: Drawer,
+    learned_on: tuple[Array, Array],
+    at: tuple[float, float],
+) -> tuple[str, ...]:
+    """Return what the lowest bits add of the numbers in what attacks learned on."""
+    layout = layout_of(drawer.mechanism)
+    size = learned_on[0][0].size
+    discrete = [] if layout is None else [n for n, one in enumerate(layout.columns) if one.discrete]
+    columns = sorted(set(range(size)) - set(discrete))
+    rng = default_rng(stream(drawer.seed, "doubles"))
+    return lines_of_doubles(*learned_on, columns, at, rng, tried)
 
 
 def words_of_tried(tried: Sequence[str]) -> str:
@@ -283,10 +304,12 @@ def _in_plain_words(
 
 def _learned(
     case: PrivacyCase, drawer: Drawer, attacks: _Attacks, size: int, purpose: str
-) -> list[tuple[Distinguisher, Score]]:
+) -> tuple[list[tuple[Distinguisher, Score]], tuple[Array, Array]]:
+    """Return what was learned, and the transcripts of both sides that it was learned on."""
     on_p, on_q = (drawer.transcripts(side, size, f"{purpose}fitting") for side in Side)
     rng = default_rng(stream(drawer.seed, f"{purpose}attack"))
-    return learned(attacks(on_p, on_q), case.mechanism, case.pair, on_p, on_q, rng)
+    found = learned(attacks(on_p, on_q), case.mechanism, case.pair, on_p, on_q, rng)
+    return found, (on_p, on_q)
 
 
 def event(
@@ -318,6 +341,7 @@ def event(
     notes = (
         f"Attack: {chosen.attack.statement}.",
         words_of_tried(chosen.tried),
+        *(chosen.doubles if all(one.passed for one in kept.checks) else ()),
     )
     said = (*evidence.notes, *notes, *kept.notes)
     found = replace(evidence, notes=said, contract=kept.checks, remark=kept.remark)
