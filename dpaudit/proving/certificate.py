@@ -1,4 +1,4 @@
-"""A proof as a certificate: datasets, programs of all paths, events and their costs, and the claim.
+"""A proof as a certificate: datasets, programs of all paths, and the claim.
 
 `dpaudit.proving.checker` checks it with rules of its own, and with nothing of this package. So the
 claim of a certificate is what that bounds: pure epsilon, Gaussian noise exactly, zCDP. Where other
@@ -73,13 +73,9 @@ def certify(
     """
     try:
         instance = instance_of(trace, reference)
-        cost, events = checker.check_instance(instance)
+        cost = checker.check_instance(instance)
     except checker.NotVerified as error:
         raise NotProved.at("the checker", str(error)) from error
-    instance["events"] = [
-        {"path": path, "node": node, "law": law, "cost": _above(own)}
-        for path, node, law, own in events
-    ]
     instance["claim"] = dict(_claimed(cost, _numbers_of(claim, cost)))
     content = {
         "format": FORMAT,
@@ -113,7 +109,7 @@ def _claimed(cost: checker.Cost, claim: Mapping[str, float]) -> Mapping[str, flo
         return claim
     if "epsilon" not in claim and not ("mu" in claim and cost.pure):
         name = "mu" if "mu" in claim else "rho"
-        least = checker.root(cost.square, True) if name == "mu" else cost.rho
+        least = checker.evaluated("sqrt", cost.square, True) if name == "mu" else cost.rho
         return {name: _above(least)}
     delta = claim.get("delta", 0.0)
     ordered = _with_order(cost, claim["epsilon"], delta) if "epsilon" in claim else claim
@@ -189,7 +185,7 @@ def _above(exact: Any) -> float:
 
 
 def instance_of(trace: Trace, reference: str | None = None) -> dict[str, Any]:
-    """Return what the checker reads, as plain JSON, with no events and no claim.
+    """Return what the checker reads, as plain JSON, with no claim.
 
     Parameters
     ----------
@@ -221,7 +217,6 @@ def _instance_of(trace: Trace, reference: str | None) -> dict[str, Any]:
         "mechanism": {"reference": reference, "sha256": trace.source},
         "universe": _universe(trace.universe),
         **program_of(trace),
-        "events": [],
         "claim": {},
         "versions": {
             "dpaudit": dpaudit.__version__,
@@ -256,10 +251,8 @@ def _universe(universe: Universe) -> dict[str, Any]:
     return {
         "parts": [_part(one) for one in universe.parts],
         "records": universe.records,
-        "change": universe.change,
         "count": universe.count,
         "relation": universe.relation,
-        "of_cells": universe.of_cells,
     }
 
 
@@ -298,8 +291,15 @@ def universe_in(stated: Mapping[str, Any]) -> Universe:
         )
         for one in stated["parts"]
     )
-    names = ("records", "change", "count", "relation", "of_cells")
-    return Universe(parts, **{name: stated[name] for name in names})
+    relation: str = stated["relation"]
+    return Universe(
+        parts,
+        stated["records"],
+        "add-remove" if relation.startswith("add-remove") else "replace",
+        stated["count"],
+        relation,
+        relation == "replace-cell",
+    )
 
 
 def _array(numbers: list[Any], shape: list[int]) -> Any:

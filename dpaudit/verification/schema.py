@@ -383,12 +383,8 @@ _UNIVERSE = _object(
     {
         "parts": _list(_PART),
         "records": _field("statement", _MAYBE_INTEGER, "How many; printed with the verdict."),
-        "change": _field(
-            "statement", {"enum": ["replace", "add-remove"]}, "What makes neighbours."
-        ),
         "count": _field("statement", _INTEGER, "In how many records neighbours differ."),
-        "relation": _field("label", _TEXT, "Its name at the doors."),
-        "of_cells": _field("statement", {"type": "boolean"}, "Whether one number changes."),
+        "relation": _field("statement", _TEXT, "What makes neighbours; printed with the verdict."),
     }
 )
 
@@ -410,19 +406,12 @@ def _proof() -> dict[str, Any]:
         "hints": _field("choice", _ANYTHING, "Where searches are cut: a choice of the writer."),
         "skeleton": _field("label", _ANYTHING, "The nesting of what is returned."),
     }
-    event = {
-        "path": _field("fact", _INTEGER, "Where it is, derived again."),
-        "node": _field("fact", _INTEGER, "Where it is, derived again."),
-        "law": _field("fact", _TEXT, "Of the noise, derived again."),
-        "cost": _field("fact", _EXACT, "Epsilon, or squared mu of Gaussian noise: at least that."),
-    }
     instance = {
         "mechanism": _object({"reference": reference, "sha256": code}),
         "universe": _UNIVERSE,
         "alike": _field("statement", {"type": "boolean"}, f"One record for all. {_COMPARED}"),
         "draws": _field("statement", _list({"type": "object"}), f"Laws of noise. {_COMPARED}"),
         "paths": _list(_object(path)),
-        "events": _list(_object(event)),
         "claim": _field(
             "fact", {"type": "object"}, "Epsilon and delta, mu, or rho: derived again."
         ),

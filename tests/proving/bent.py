@@ -15,8 +15,8 @@ from tests.proving.core import number, run
 
 LAWS = ("normal", "laplace", "exponential", "gumbel", "uniform", "logistic", "cauchy")
 SAME_ARITY = (
-    "minimum maximum less equal order place poly".split(),
-    "absolute inverse sqrt exp log floor rint sin total clip norm".split(),
+    "order poly clip place".split(),
+    "inverse sqrt exp log floor rint sin total rows".split(),
 )
 
 
@@ -190,30 +190,28 @@ def set_flag(instance, rng):
 
 def change_relation(instance, rng):
     universe = instance["universe"]
-    name = _pick(["change", "count", "records", "of_cells"], rng)
-    other = {"change": "add-remove", "count": 2, "records": 2, "of_cells": True}[name]
-    if name == "change" and universe["change"] == "add-remove":
-        other = "replace"
+    others = ["replace-record", "replace-cell", "replace-label", "add-remove-record"]
+    name = _pick(["relation", "count", "records"], rng)
+    universe[name] = {"relation": _pick(others, rng), "count": 2, "records": 2}[name]
     if name == "records" and rng.integers(2):
-        other = None
+        universe["records"] = None
         for part in universe["parts"]:
             part["shape"][0] = None
-    universe[name] = other
 
 
 def turn_to_added(instance, rng):
     universe = instance["universe"]
-    universe |= {"change": "add-remove", "records": None}
+    universe |= {"relation": "add-remove-record", "records": None}
     universe["parts"][0]["shape"][0] = None
 
 
 def change_constant(instance, rng):
-    node = _nodes(instance, rng, "number", "release", "poly", "choose", "clip")
+    node = _nodes(instance, rng, "number", "release", "poly", "choose", "clip", "inside")
     factor = _pick([2.0, 10.0, -1.0, 0.0, 0.5, 1e9], rng)
     given = node["parameters"]
-    for name in ("value", "factor", "by"):
+    for name in ("value", "factor", "by", "low", "high"):
         if name in given:
-            given[name] = float(Fraction(given[name])) * factor
+            given[name] = number(given[name]) * factor
     if "factors" in given:
         given["factors"] = [float(Fraction(one)) * factor for one in given["factors"]]
     if "terms" in given:
@@ -257,15 +255,15 @@ def change_parameter(instance, rng):
 def change_hints(instance, rng):
     for path in instance["paths"]:
         for hints in path["hints"]:
-            hints[:] = _pick([[], [None] * 3, [[[[0, 1], [], []]]] * 3, hints[::-1]], rng)
+            hints[:] = _pick([[], [None] * 3, [[[[], []]]] * 3, hints[::-1]], rng)
 
 
 def cut_hints(instance, rng):
     """Look into half of a box, or forget a number that moves."""
     hints = [one for path in instance["paths"] for run in path["hints"] for one in run if one]
     if hints:
-        search = _pick(_pick(_pick(hints, rng), rng), rng)
-        search[_pick([1, 2], rng)] = _pick([[], [0, [], []], [[0, 0]], [[0, 1], [0, 0]]], rng)
+        search = _pick(_pick(hints, rng), rng)
+        search[_pick([0, 1], rng)] = _pick([[], [0, [], []], [[0, 0]], [[0, 1], [0, 0]]], rng)
 
 
 def change_flag_of_draws(instance, rng):
@@ -281,6 +279,15 @@ def repeat_factor(instance, rng):
         powers = _pick(node["parameters"]["terms"], rng)[1]
         if powers:
             powers[:] = _pick([[*powers, powers[0]], [[powers[0][0], -1]], [[0, 0]], [[0, 3]]], rng)
+
+
+def change_family(instance, rng):
+    """Let sets that overlap be of one family, or a set be another."""
+    node = _nodes(instance, rng, "inside")
+    given = node["parameters"]
+    if "family" in given:
+        given[_pick(["family", "low", "high"], rng)] = _pick(["points", 0, 1], rng)
+        given["closed"] = not given["closed"]
 
 
 def drop_node(instance, rng):
@@ -304,14 +311,6 @@ def change_outputs(instance, rng):
     path["outputs"] = _pick([[], [extra], [*path["outputs"], extra]], rng)
 
 
-def change_events(instance, rng):
-    events = instance["events"]
-    if events and rng.integers(2):
-        _pick(events, rng)["cost"] *= 0.5
-    elif events:
-        events.pop()
-
-
 def change_paths(instance, rng):
     paths = instance["paths"]
     paths[:] = _pick([[], paths * 2], rng)
@@ -328,9 +327,9 @@ def add_field(instance, rng):
 
 BENDS = (claim_less, narrow_ends, state_norm, set_flag, change_relation, turn_to_added,
          change_constant, change_law, reuse_draw, change_operand, swap_operands, change_operation,
-         change_parameter, change_hints, cut_hints, change_flag_of_draws, repeat_factor, drop_node,
-         skip_node, change_outputs,
-         change_events, change_paths, drop_field, add_field)  # fmt: skip
+         change_parameter, change_hints, cut_hints, change_flag_of_draws, repeat_factor,
+         change_family, drop_node, skip_node, change_outputs, change_paths, drop_field,
+         add_field)  # fmt: skip
 
 
 # --- the judge ------------------------------------------------------------------------------------

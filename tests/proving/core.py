@@ -9,10 +9,7 @@ _FUNCTIONS = {
     "absolute": np.abs, "inverse": lambda x: 1 / x, "sqrt": np.sqrt, "exp": np.exp, "log": np.log,
     "sin": np.sin, "cos": np.cos, "arctan": np.arctan, "floor": np.floor, "ceil": np.ceil,
     "rint": np.rint, "trunc": np.trunc, "decide": lambda x: x, "within": lambda x: x,
-    "less": lambda a, b: (a < b) * 1.0, "equal": lambda a, b: (a == b) * 1.0,
-    "select": lambda c, a, b: np.where(c != 0, a, b),
 }  # fmt: skip
-_OVER_RECORDS = {"maximum": np.max, "minimum": np.min, "norm": np.linalg.norm}
 
 
 def number(value):
@@ -58,9 +55,7 @@ def _over_records(name, given, values, noise):
     if name == "total":
         taken = 1.0 if given["sample"] is None else noise[given["sample"]]
         return float((values * taken).sum())
-    if given["of"] == "order":
-        return float(np.quantile(values, number(given["by"])))
-    return float(_OVER_RECORDS[given["of"]](values))
+    return float(np.quantile(values, number(given["by"])))
 
 
 def _plain(name, given, args):
@@ -70,25 +65,19 @@ def _plain(name, given, args):
             for factor, powers in given["terms"]
         )
         return sum(terms, 0.0)
-    if name in ("maximum", "minimum", "place", "norm", "order"):
+    if name in ("place", "order"):
         stacked = np.stack(np.broadcast_arrays(*args))
-        ways = {
-            "maximum": stacked.max, "minimum": stacked.min, "place": stacked.argmax,
-            "norm": lambda axis: np.linalg.norm(stacked, axis=axis),
-            "order": lambda axis: np.quantile(stacked, number(given["by"]), axis=axis),
-        }  # fmt: skip
-        return ways[name](axis=0) * 1.0
+        if name == "place":
+            return stacked.argmax(axis=0) * 1.0
+        return np.quantile(stacked, number(given["by"]), axis=0) * 1.0
     if name == "clip":
         length = np.linalg.norm(np.stack(np.broadcast_arrays(*args)), axis=0)
         share = np.minimum(
             1, number(given["by"]) / np.maximum(length + number(given["margin"]), 1e-300)
         )
         return args[0] * share
-    if name == "modulo":
-        return np.remainder(args[0], number(given["by"]))
-    if name == "bin":
-        edges, n = [number(one) for one in given["edges"]], given["bin"]
-        last = n == len(edges) - 2
-        below = args[0] <= edges[n + 1] if last else args[0] < edges[n + 1]
-        return ((args[0] >= edges[n]) & below) * 1.0
+    if name == "inside":
+        low, high = number(given["low"]), number(given["high"])
+        below = args[0] <= high if given["closed"] else args[0] < high
+        return ((args[0] >= low) & below) * 1.0
     return _FUNCTIONS[name](*args)

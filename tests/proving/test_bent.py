@@ -96,5 +96,5 @@ def test_a_search_that_ends_early_forgets_no_box():
     noise = program.add("draw", shape=(), law="laplace", number=0)
     program.outputs = (program.add("add", [both, noise], shape=()),)
     universe = number_universe(None, change="add-remove")
-    cost, _ = checker.check_instance(instance_of(Trace(universe, (Path(program),))))
+    cost = checker.check_instance(instance_of(Trace(universe, (Path(program),))))
     assert cost.pure == 1

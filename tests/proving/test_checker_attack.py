@@ -14,7 +14,7 @@ from tests.proving.attack import costs, selections
 def bound_by_checker(trace):
     """Return what the checker bounds, as the attack asks it of a prover."""
     try:
-        cost, _ = checker.check_instance(instance_of(trace))
+        cost = checker.check_instance(instance_of(trace))
     except checker.NotVerified as error:
         raise NotProved.at("the checker", str(error)) from error
     pure = math.inf if cost.square else float(cost.pure)

@@ -519,7 +519,7 @@ def plain_sum(data, rng):
         {"of_cells": True},
         {"count": 1, "relation": "add-remove-record"},
         {"relation": "replace-label"},
-        {"relation": "replace-cell"},
+        {"relation": "replace-word"},
     ],
     ids=str,
 )

@@ -10,6 +10,7 @@ from functools import partial
 from dpaudit.proving.lowering.scalars import FUNCTIONS, Core, NotSampled, Scalar
 
 _ONE, _HALF, _TWO = Fraction(1), Fraction(1, 2), Fraction(2)
+_INF = float("inf")
 _MOST_POWER = 16
 
 
@@ -30,20 +31,22 @@ def negate(core: Core, a: Scalar) -> Scalar:
 
 def less(core: Core, a: Scalar, b: Scalar) -> Scalar:
     """Return 1 where a is less than b."""
-    if a.number is not None and b.number is not None:
-        return core.number(a.number < b.number)
-    if a.node == b.node:
-        return core.number(0)
-    return core.truth("less", a, b)
+    if a.number is not None and b.number is None:
+        return opposite(core, core.inside(b, -_INF, a.number, closed=True))
+    apart, most = (a, b.number) if b.number is not None else (subtract(core, a, b), Fraction(0))
+    if apart.number is not None:
+        return core.number(apart.number < most)
+    return core.inside(apart, -_INF, most)
 
 
 def equal(core: Core, a: Scalar, b: Scalar) -> Scalar:
-    """Return 1 where two numbers are equal; a public one comes last."""
-    if a.number is not None and b.number is not None:
-        return core.number(a.number == b.number)
-    if a.node == b.node:
-        return core.number(1)
-    return core.truth("equal", *([b, a] if a.number is not None else [a, b]))
+    """Return 1 where two numbers are equal."""
+    one, other = (b, a) if a.number is not None else (a, b)
+    if other.number is None:
+        one, other = subtract(core, a, b), core.number(0)
+    if one.number is not None:
+        return core.number(one.number == other.number)
+    return core.inside(one, other.number, other.number, closed=True, family="points")
 
 
 def opposite(core: Core, a: Scalar) -> Scalar:
@@ -134,8 +137,18 @@ def tanh(core: Core, a: Scalar) -> Scalar:
 
 def exclusive(core: Core, a: Scalar, b: Scalar) -> Scalar:
     """Return 1 where one of two truth values is 1."""
-    one, other = truth(core, a), truth(core, b)
-    return core.sum([(_ONE, one), (_ONE, other), (-_TWO, core.multiply(one, other))])
+    return either(core, both(core, a, opposite(core, truth(core, b))),
+                  both(core, opposite(core, truth(core, a)), b))  # fmt: skip
+
+
+def both(core: Core, a: Scalar, b: Scalar) -> Scalar:
+    """Return 1 where two truth values are 1."""
+    return core.extreme("minimum", [truth(core, a), truth(core, b)])
+
+
+def either(core: Core, a: Scalar, b: Scalar) -> Scalar:
+    """Return 1 where one of two truth values is 1, or both are."""
+    return core.extreme("maximum", [truth(core, a), truth(core, b)])
 
 
 def divide(core: Core, a: Scalar, b: Scalar) -> Scalar:
@@ -154,8 +167,8 @@ ENTRYWISE: Mapping[str, Callable[..., Scalar]] = {
     "less_equal": lambda core, a, b: opposite(core, less(core, b, a)),
     "equal": equal,
     "not_equal": lambda core, a, b: opposite(core, equal(core, a, b)),
-    "logical_and": lambda core, a, b: core.multiply(truth(core, a), truth(core, b)),
-    "logical_or": lambda core, a, b: core.extreme("maximum", [truth(core, a), truth(core, b)]),
+    "logical_and": both,
+    "logical_or": either,
     "logical_xor": exclusive,
     "logical_not": lambda core, a: opposite(core, truth(core, a)),
     "where": where,

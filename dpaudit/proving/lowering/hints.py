@@ -41,72 +41,62 @@ class Searching(checker.Reading):
         return super().sharpened(entry)
 
     def _hint(self, entry: checker.Entry) -> Any:
-        args, terms = self.moving(entry)
-        used = [args[k] for k in sorted({k for _, powers in terms for k, _ in powers})]
+        if not entry.moves or entry.ends is None:
+            return None
+        used = dict.fromkeys(one for _, ones in self.terms(entry) for one in ones)
         variables = list(dict.fromkeys(v for one in used for v in self._variables(one)))
-        if not entry.moves or entry.bad or not 0 < len(variables) <= _VARIABLES:
+        if not 0 < len(variables) <= _VARIABLES:
             return None
         if not self._is_curved(entry):
             return None
-        if any(self.entries[key].ends.size == math.inf for key, _ in variables):
+        if any(self._ends(key).size == math.inf for key, _ in variables):
             return None
-        work = self.work
+        work, signs = self.work, (checker.ONE, -checker.ONE)[: 1 + self.adds]
+        listed = [list(one) for one in variables]
         try:
-            searches = [self._searches(entry, variables, sign)
-                        for sign in (checker.ONE, -checker.ONE)[: 1 + self.adds]]  # fmt: skip
+            searches = [[listed, self._tree(entry, variables, sign)] for sign in signs]
         except checker.NotVerified:
             return None
         finally:
             self.work = work
         return searches
 
-    def _searches(self, entry: checker.Entry, variables: list[Variable], sign: Any) -> list[Any]:
-        """Return a search of each side, or of both where something is on both."""
-        sides: list[list[int]] = [[1, 0]]
-        if all(side != 2 for _, side in variables):
-            sides = [[1], [0]]
-        found = []
-        for own in sides:
-            mine = [(k, side) for k, side in variables if side == 2 or side in own]
-            tree = self._tree(entry, mine, sign, own)
-            found.append([own, [list(one) for one in mine], tree])
-        return found
-
     def _is_curved(self, entry: checker.Entry) -> bool:
         """Return whether a number is no sum of numbers of records."""
-        moving = [one for keys in entry.poly for one in keys if self.entries[one].moves]
-        is_linear = all(len(keys) <= 1 for keys in entry.poly)
-        return not is_linear or any(self.entries[one].op != "leaf" for one in moving)
+        terms = [ones for _, ones in self.terms(entry)]
+        return any(sum(ones.values()) > 1 or one.op != "leaf" for ones in terms for one in ones)
+
+    def _ends(self, key: int) -> checker.Interval:
+        return self.entries[key].ends or checker.ANY
 
     def _variables(self, entry: checker.Entry) -> Iterator[Variable]:
         """Yield the numbers that decide an entry, once for each side where they move."""
-        if entry.op in ("leaf", "others", "count", "coin") or not entry.moves:
-            if entry.ends.low < entry.ends.high:
+        ends, is_sum = self._ends(entry.key), not entry.local and any(a.local for a in entry.args)
+        if entry.op != "weight" and (not entry.args or is_sum or not entry.moves):
+            if ends.low < ends.high:
                 yield from ((entry.key, side) for side in ((0, 1) if entry.moves else (2,)))
-        elif entry.op in checker.FOLLOWED:
+        else:
             for one in entry.args:
                 yield from self._variables(one)
 
-    def _tree(
-        self, entry: checker.Entry, variables: list[Variable], sign: Any, sides: list[int]
-    ) -> Tree:
+    def _tree(self, entry: checker.Entry, variables: list[Variable], sign: Any) -> Tree:
         """Return the cuts after which the largest move is known to eleven digits."""
         tree: Tree = []
-        first = {v: self.entries[v[0]].ends for v in variables}
-        if not self._is_worth(entry, first, sign, sides):
+        first = {v: self._ends(v[0]) for v in variables}
+        if not self._is_worth(entry, first, sign):
             raise checker.NotVerified("rules are as good")
         self.work = _WORK
         heap: list[Any] = []
         best, count, pending = -math.inf, 0, [(first, tree)]
         while True:
             for box, leaf in pending:
-                bound, reached, slopes = self.bounded(entry, box, sign, sides)
+                bound, reached, slopes = self.bounded(entry, box, sign)
                 best, count = max(best, reached), count + 1
                 heapq.heappush(heap, (-bound, count, box, slopes, leaf))
             top, _, box, slopes, leaf = heap[0]
             if count > _BOXES or -top <= best + abs(best) / _NEAR or self.work < _WORK // 20:
                 return tree
-            if count > _PATIENCE and len(sides) == 2 and -top >= self._by_rules(entry, sign):
+            if count > _PATIENCE and -top >= self._by_rules(entry, sign):
                 raise checker.NotVerified("rules are as good")
             heapq.heappop(heap)
             wide = self._widest(box, slopes)
@@ -120,13 +110,13 @@ class Searching(checker.Reading):
         known = entry.move.high if sign > 0 else -entry.move.low
         return known - abs(known) / _NEAR
 
-    def _is_worth(self, entry: checker.Entry, first: Any, sign: Any, sides: list[int]) -> bool:
+    def _is_worth(self, entry: checker.Entry, first: Any, sign: Any) -> bool:
         """Return whether no corner moves as far as rules say."""
         known = self._by_rules(entry, sign)
         for ends in itertools.islice(itertools.product(*first.values()), _CORNERS):
-            corner = {v: checker.Interval(end, end) for v, end in zip(first, ends, strict=True)}
+            corner = {v: checker.point(end) for v, end in zip(first, ends, strict=True)}
             self.work = _WORK
-            if len(sides) == 2 and self.apart(entry, corner, sign, sides)[0].low >= known:
+            if self.apart(entry, corner, sign)[0].low >= known:
                 return False
         return True
 

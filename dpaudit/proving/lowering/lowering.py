@@ -142,7 +142,7 @@ class _Lowering:
         self.universe, self.program, self.needed = universe, program, needed
         self.users = program.uses()
         self.draws, self.alike, self.samples = draws, alike, samples
-        self.core = Core()
+        self.core = Core(records=universe.records)
         self.arranger = Arranger(universe.records)
         self.reducer = Reducer(self.core, self.arranger)
         self.blocks: dict[int, Block] = {}

@@ -70,9 +70,10 @@ class Reducer:
             return found
         if name in _NAMES:
             found = self.core.extreme(_NAMES[name], group)
-            return self._over_records(_NAMES[name], found, 0) if records else found
+            return self._over_records(found, int(name == "max")) if records else found
         if name in ("argmax", "argmin") and not records:
-            return self.core.add("other", group, function=name)
+            signed = group if name == "argmax" else [self.core.sum([(-_ONE, k)]) for k in group]
+            return self.core.add("place", signed)
         if name in ("median", "quantile"):
             return self._quantile(given, group, records)
         raise NotAlike(f"{name} of records")
@@ -86,8 +87,8 @@ class Reducer:
             return replace(plain, sample=samples.pop(), number=None, is_local=True)
         return self.core.total(replace(plain, sample=samples.pop())) if records else plain
 
-    def _over_records(self, name: str, one: Scalar, by: Any) -> Scalar:
-        return self.core.add("rows", [one], of=name, by=by, local=False)
+    def _over_records(self, one: Scalar, by: Any) -> Scalar:
+        return self.core.add("rows", [one], by=by, local=False)
 
     def _quantile(self, given: Mapping[str, Any], group: list[Scalar], records: bool) -> Scalar:
         q = given.get("q", 0.5)
@@ -96,7 +97,7 @@ class Reducer:
         by = written(Fraction(float(q)))
         if records and len(group) > 1:
             raise NotAlike("a quantile of several numbers of each record")
-        return self._over_records("order", group[0], by) if records else self._ordered(group, by)
+        return self._over_records(group[0], by) if records else self._ordered(group, by)
 
     def _ordered(self, group: list[Scalar], by: Any) -> Scalar:
         return self.core.add("order", sorted(group, key=lambda one: one.node), by=by)
@@ -155,11 +156,11 @@ class Reducer:
 
     def counted(self, node: Node, blocks: list[Block]) -> Block:
         """Return how many numbers lie in each bin."""
-        edges = [written(Fraction(float(one))) for one in node.parameters["edges"]]
-        bins = len(edges) - 1
+        edges = [Fraction(float(one)) for one in node.parameters["edges"]]
+        family, bins = [written(one) for one in edges], len(edges) - 1
         block = blocks[0]
         items = [
-            self.core.add("bin", [one], bin=n, edges=edges)
+            self.core.inside(one, *edges[n : n + 2], closed=n == bins - 1, family=family)
             for one in block.items
             for n in range(bins)
         ]

@@ -2,19 +2,27 @@
 
 A `Scalar` is a number of that program, or one of each record. Noise that nobody has looked at yet
 goes with the number it is added to, and a secret coin of a Poisson sample with what it multiplies.
-Lengths of vectors, and factors that limit these, are remembered by what they are made of, so that
-vectors which are shortened to a length are written as such.
+Where numbers of records meet sums over all, products are multiplied out, and sums over records of
+polynomials are written as polynomials of sums, so that what is alike on both sides of neighbours
+cancels; the checker does nothing of the kind. Lengths
+of vectors, and factors that limit these, are remembered by what they are made of, so that vectors
+which are shortened to a length are written as such.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 Noise = tuple[tuple[int, Fraction], ...]
+Polynomial = Mapping[tuple[int, ...], Fraction]  # by the nodes that are multiplied, in order
 FUNCTIONS = frozenset("inverse sqrt exp log sin cos arctan floor rint".split())
+_PUBLIC = frozenset("release respond choose".split())
+_TERMS, _POWER = 120, 16
 
 
 class NotLowered(Exception):
@@ -78,15 +86,21 @@ class Core:
         How many there may be.
     truths
         The nodes that are 0 or 1.
+    records
+        How many there are; None where that is not public.
     """
 
     nodes: list[dict[str, Any]] = field(default_factory=list)
     place: str = "?"
     most: int = 200_000
     truths: set[int] = field(default_factory=set)
+    records: int | None = None
     _known: dict[Any, Scalar] = field(default_factory=dict)
     _squares: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    _sums_of_squares: dict[int, int] = field(default_factory=dict)
+    _scalars: list[Scalar] = field(default_factory=list)
+    _private: set[int] = field(default_factory=set)
+    _positive: set[int] = field(default_factory=set)
+    _polynomials: dict[int, Polynomial] = field(default_factory=dict)
     _lengths: dict[int, tuple[Fraction, Fraction, tuple[int, ...]]] = field(default_factory=dict)
     _floors: dict[int, tuple[Fraction, int]] = field(default_factory=dict)
     _limits: dict[int, Limit] = field(default_factory=dict)
@@ -99,6 +113,10 @@ class Core:
             if len(self.nodes) >= self.most:
                 raise NotLowered("it is too large to be checked")
             self._known[key] = Scalar(len(self.nodes), is_local=local)
+            self._scalars.append(self._known[key])
+            private = operation not in _PUBLIC and self._private.intersection(key[1])
+            if private or operation == "data":
+                self._private.add(len(self.nodes))
             self.nodes.append(
                 {
                     "operation": operation,
@@ -112,11 +130,20 @@ class Core:
     def number(self, value: Fraction | int) -> Scalar:
         """Return a public constant."""
         exact = Fraction(value)
-        return replace(self.add("number", value=written(exact)), number=exact)
+        found = replace(self.add("number", value=written(exact)), number=exact)
+        self._polynomials[found.node] = {(): exact}
+        return found
 
-    def truth(self, name: str, one: Scalar, other: Scalar) -> Scalar:
-        """Return 1 where a comparison holds, and 0 elsewhere."""
-        found = self.add(name, [one, other])
+    def inside(
+        self, one: Scalar, low: Any, high: Any, *, closed: bool = False, family: Any = None
+    ) -> Scalar:
+        """Return 1 where a number is in an interval with its lower end, and 0 elsewhere.
+
+        Intervals of a family are disjoint.
+        """
+        ends = [written(low), written(high)]
+        given = {"low": ends[0], "high": ends[1], "closed": closed}
+        found = self.add("inside", [one], **given, family=family or [*ends, closed])
         self.truths.add(found.node)
         return found
 
@@ -139,9 +166,20 @@ class Core:
         return self._linear(factors, constant)
 
     def _linear(self, factors: dict[Scalar, Fraction], constant: Fraction) -> Scalar:
-        terms: list[Any] = [[written(f), [[k, 1]]] for k, f in enumerate(factors.values())]
-        terms += [[written(constant), []]] if constant else []
-        found = self.add("poly", list(factors), terms=terms)
+        polynomial = defaultdict[tuple[int, ...], Fraction](Fraction, {(): constant})
+        for one, factor in factors.items():
+            for nodes, own in self._polynomial(one).items():
+                polynomial[nodes] += factor * own
+        if len(polynomial) <= _TERMS:
+            found = self._multiplied_out(polynomial)
+        else:
+            terms: list[Any] = [[written(f), [[k, 1]]] for k, f in enumerate(factors.values())]
+            terms += [[written(constant), []]] if constant else []
+            found = self.add("poly", list(factors), terms=terms)
+        if min(constant, *factors.values()) >= 0 and self._positive.issuperset(
+            one.node for one in factors
+        ):
+            self._positive.add(found.node)
         if not constant and {*factors.values()} == {1}:
             parts = [self._squares.get(one.node) for one in factors]
             if None not in parts:
@@ -168,12 +206,44 @@ class Core:
             limit = self._limits.get(b.node)
             if limit is not None and limit.most is not None and a.node in limit.vector:
                 return self._shortened(a, limit)
-        if one.node == other.node:
+        polynomials = self._polynomial(one), self._polynomial(other)
+        is_out = _is_short(*polynomials) and self._is_mixed(*polynomials)
+        found = self._multiplied_out(_times(*polynomials)) if is_out else None
+        if found is None and one.node == other.node:
             found = self.add("poly", [one], terms=[[1, [[0, 2]]]])
+        elif found is None:
+            pair = sorted((one, other), key=lambda each: each.node)
+            found = self.add("poly", pair, terms=[[1, [[0, 1], [1, 1]]]])
+        if one.node == other.node:
             self._squares[found.node] = (one.node,)
-            return found
-        pair = sorted((one, other), key=lambda each: each.node)
-        return self.add("poly", pair, terms=[[1, [[0, 1], [1, 1]]]])
+            self._positive.add(found.node)
+        return found
+
+    def _is_mixed(self, *polynomials: Polynomial) -> bool:
+        """Return whether numbers of records meet sums over them, or nothing but products meets."""
+        scalars = [self._scalars[k] for one in polynomials for nodes in one for k in nodes]
+        kinds = {one.is_local for one in scalars if one.node in self._private}
+        return len(kinds) > 1 or all(len(one) == 1 for one in polynomials)
+
+    def _polynomial(self, one: Scalar) -> Polynomial:
+        """Return a number as a polynomial of nodes that are none."""
+        return self._polynomials.get(one.node, {(one.node,): Fraction(1)})
+
+    def _multiplied_out(self, polynomial: Polynomial) -> Scalar:
+        """Return the node of a polynomial: the same for the same."""
+        kept = {nodes: factor for nodes, factor in sorted(polynomial.items()) if factor}
+        if not {*kept} - {()}:
+            return self.number(kept.get((), 0))
+        if list(kept.values()) == [1] and len(next(iter(kept))) == 1:
+            return self._scalars[next(iter(kept))[0]]
+        operands = sorted({node for nodes in kept for node in nodes})
+        terms = [
+            [written(f), [[operands.index(k), nodes.count(k)] for k in dict.fromkeys(nodes)]]
+            for nodes, f in kept.items()
+        ]
+        found = self.add("poly", [self._scalars[k] for k in operands], terms=terms)
+        self._polynomials[found.node] = kept
+        return found
 
     def _shortened(self, one: Scalar, limit: Limit) -> Scalar:
         assert limit.most is not None
@@ -188,21 +258,20 @@ class Core:
         """Return a function of one number."""
         if name == "inverse" and one.number:
             return self.number(1 / one.number)
-        if name == "sqrt" and one.node in self._sums_of_squares:
-            rows = Scalar(self._sums_of_squares[one.node], is_local=True)
-            return self.add("rows", [rows], of="norm", by=0, local=False)
         if name == "sqrt" and one.node in self._squares:
-            return self._length(one)
+            return self._length(self._squares[one.node])
+        if name == "sqrt" and one.node in self._positive:
+            one = self.extreme("maximum", [one, self.number(0)])
         found = self.add(name, [one])
         if name == "inverse":
             self._invert(found.node, one.node)
         return found
 
-    def _length(self, square: Scalar) -> Scalar:
-        """Return the length of a vector whose squares add up to a number."""
-        vector = self._squares[square.node]
-        parts = [Scalar(k, is_local=square.is_local) for k in vector]
-        found = self.add("norm", parts, local=square.is_local)
+    def _length(self, vector: tuple[int, ...]) -> Scalar:
+        """Return a length, by a sum of squares that is not multiplied out: it is no less than 0."""
+        parts = [self._scalars[k] for k in vector]
+        square = self.add("poly", parts, terms=[[1, [[k, 2]]] for k in range(len(parts))])
+        found = self.add("sqrt", [square])
         self._lengths[found.node] = (Fraction(1), Fraction(0), vector)
         return found
 
@@ -224,7 +293,8 @@ class Core:
         every = others + ([self.number(pick(numbers))] if numbers else [])
         if len(every) == 1:
             return every[0]
-        found = self.add(name, sorted(every, key=lambda one: one.node))
+        every.sort(key=lambda one: one.node)
+        found = self.add("order", every, by=int(name == "maximum"))
         if len(others) == 1 and numbers and pick(numbers) > 0:
             self._bound(name, found.node, others[0].node, pick(numbers))
         return found
@@ -242,12 +312,27 @@ class Core:
             self._limits[found] = replace(limit, scale=scale, most=most)
 
     def total(self, one: Scalar) -> Scalar:
-        """Return the sum of a number of each record, or of those in a sample."""
-        part = replace(one, sample=None)
-        found = self.add("total", [part], sample=one.sample, local=False)
-        if one.node in self._squares and len(self._squares[one.node]) == 1 and one.sample is None:
-            (self._sums_of_squares[found.node],) = self._squares[one.node]
-        return found
+        """Return the sum of a number of each record, or of those in a sample.
+
+        Of a product, what is of no record comes before the sum.
+        """
+        found = defaultdict[tuple[int, ...], Fraction](Fraction)
+        for nodes, factor in self._polynomial(replace(one, sample=None)).items():
+            near = [self._scalars[k] for k in nodes if self._scalars[k].is_local]
+            rest = tuple(k for k in nodes if not self._scalars[k].is_local)
+            part = self._total_of_product([k.node for k in near], one.sample)
+            for more, own in self._polynomial(part).items():
+                found[tuple(sorted(rest + more))] += factor * own
+        summed = self._multiplied_out(found)
+        if one.node in self._positive:
+            self._positive.add(summed.node)
+        return summed
+
+    def _total_of_product(self, nodes: Sequence[int], sample: int | None) -> Scalar:
+        if not nodes and sample is None and self.records is not None:
+            return self.number(self.records)
+        part = self._multiplied_out({tuple(nodes): Fraction(1)})
+        return self.add("total", [part], sample=sample, local=False)
 
     def within(self, one: Scalar, low: Any, high: Any, *, whole: bool) -> Scalar:
         """Return a number that lies between two, and is a whole one."""
@@ -257,7 +342,6 @@ class Core:
         found = self.add("within", [one], low=written(low), high=written(high), whole=whole)
         for known in (
             self._squares,
-            self._sums_of_squares,
             self._lengths,
             self._floors,
             self._limits,
@@ -265,6 +349,19 @@ class Core:
             if one.node in known:
                 known[found.node] = known[one.node]  # type: ignore[assignment]
         return found
+
+
+def _is_short(one: Polynomial, other: Polynomial) -> bool:
+    """Return whether a product of polynomials has few terms, of small powers."""
+    powers = [max(map(len, each), default=0) for each in (one, other)]
+    return len(one) * len(other) <= _TERMS and sum(powers) <= _POWER
+
+
+def _times(one: Polynomial, other: Polynomial) -> Polynomial:
+    found = defaultdict[tuple[int, ...], Fraction](Fraction)
+    for (left, p), (right, q) in product(one.items(), other.items()):
+        found[tuple(sorted(left + right))] += p * q
+    return found
 
 
 def written(value: Any) -> Any:
