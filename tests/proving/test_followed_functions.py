@@ -240,6 +240,28 @@ REFUSED: dict[str, Callable[..., Any]] = {
 }
 
 
+SUMS: dict[str, Callable[..., Any]] = {
+    "noise of their size": lambda sums, rng: sums + rng.laplace(size=len(sums)),
+    "noise of one": lambda sums, rng: sums + rng.laplace(),
+    "noise before": lambda sums, rng: rng.laplace(size=3) + sums,
+    "less noise": lambda sums, rng: sums - rng.laplace(),
+    "in a loop": lambda sums, rng: [one + rng.laplace() for one in sums],
+    "as an array": lambda sums, rng: np.asarray(sums) + rng.laplace(size=3),
+    "scaled": lambda sums, rng: 2 * sums,
+    "through numpy": lambda sums, rng: np.sum(sums) + rng.laplace(),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_of_unnamed_groups_are_refused_by_the_line_with_what_to_write(name: str) -> None:
+    def release(df: Any, rng: Any) -> Any:
+        return SUMS[name](df.groupby("kind")["v"].sum(), rng)
+
+    with pytest.raises(NotProved, match="test_followed_functions.py") as raised:
+        read_trace(release, TABLE, "add-remove-record", runs=16)
+    assert ".reindex(categories, fill_value=0)" in str(raised.value)
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_other_uses_of_tables_are_refused(name: str) -> None:
     refusal(REFUSED[name], TABLE)

@@ -13,6 +13,8 @@ from dpaudit.proving.symbols.columns import METHODS, Column, joined
 from dpaudit.proving.symbols.labels import label_of
 from dpaudit.proving.symbols.symbol import Symbol
 
+_CURE = "take public categories: .reindex(categories, fill_value=0)"
+
 
 class Counts:
     """Counts, or sums, of the rows of each category: which there are depends on the records.
@@ -57,20 +59,26 @@ class Counts:
             raise AttributeError(name)
         self.keys.refuse(
             f"asks for .{name} of numbers by category, of which the records decide which there are",
-            "take public categories: .reindex(categories, fill_value=0)",
+            _CURE,
         )
 
     def __getitem__(self, key: Any) -> Any:
-        self.keys.refuse(
-            "takes the number of a category that records may lack",
-            "take public categories: .reindex(categories, fill_value=0)",
-        )
+        self.keys.refuse("takes the number of a category that records may lack", _CURE)
 
     def as_output(self) -> Any:
         """Refuse to be returned."""
         return self[""]
 
-    __iter__ = __len__ = __add__ = __radd__ = __mul__ = __truediv__ = __getitem__
+    def _uncounted(self, *_: Any, **__: Any) -> Any:
+        self.keys.refuse(
+            "uses numbers by category, of which the records decide how many there are", _CURE
+        )
+
+    __iter__ = __len__ = __contains__ = __array__ = __array_ufunc__ = __array_function__ = (
+        _uncounted
+    )
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _uncounted
+    __rtruediv__ = __pow__ = __neg__ = __lt__ = __le__ = __gt__ = __ge__ = _uncounted
 
 
 class Series(NDArrayOperatorsMixin):
