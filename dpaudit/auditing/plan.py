@@ -110,7 +110,7 @@ class Command(Plan):
 
     def __str__(self) -> str:
         words = ["dpaudit", "audit", *(["--outputs"] if self.outputs else []), *self.targets]
-        options = (_option(row, self.given.get(row.name)) for row in rows_of())
+        options = (option_words(row, self.given.get(row.name)) for row in rows_of())
         return shlex.join([*words, *(word for one in options for word in one)])
 
 
@@ -129,7 +129,7 @@ def replay_command(target: str, given: Mapping[str, Any]) -> str:
     >>> replay_command("mine.py:f", {"dataset": "a.csv", "epsilon": 1.0, "trials": 10})
     'dpaudit replay mine.py:f --epsilon 1.0 --dataset a.csv'
     """
-    options = (_option(row, given.get(row.name)) for row in rows_of(door=Door.REPLAY))
+    options = (option_words(row, given.get(row.name)) for row in rows_of(door=Door.REPLAY))
     return shlex.join(["dpaudit", "replay", target, *(word for one in options for word in one)])
 
 
@@ -188,7 +188,15 @@ def _plain(flag: str, value: Any) -> list[str]:
     return [flag, str(value)]
 
 
-def _option(row: Setting, value: Any) -> list[str]:
+def option_words(row: Setting, value: Any) -> list[str]:
+    """Return an option of a command line with its value, as words.
+
+    Examples
+    --------
+    >>> from dpaudit.extension.setting_table import row_of
+    >>> option_words(row_of("read"), ["mean", "count"])
+    ['--read', 'mean', '--read', 'count']
+    """
     if value is None or value is False:
         return []
     match row.kind:

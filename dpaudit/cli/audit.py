@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +13,7 @@ import typer
 import dpaudit.cli.asking as asking
 import dpaudit.cli.completion as completion
 from dpaudit.cli.accepting import Acceptances, acceptances_of
+from dpaudit.cli.audited import ROWS
 from dpaudit.cli.batch import Batch
 from dpaudit.cli.beyond import BackendName, Scheduler, Shard, executor_for
 from dpaudit.cli.ending import ShowRecords, Traceback
@@ -236,6 +237,7 @@ def run(
         names=[one.name for one in asked],
         places=[one.where() for one in asked] if output.formats != Formats() else [],
         replays=[one.replay for one in asked],
+        named=[one.named for one in asked],
         baselines=[(acceptances or Acceptances()).of_audit(one.baseline) for one in asked],
         executor=executor,
         output=output,
@@ -251,7 +253,7 @@ class Asked:
     """An audit as it is asked for: its name, what prepares it, whether its confidence is its own.
 
     A file may say at what confidence one of its audits has to hold, and which ``baseline`` it has.
-    ``where`` finds its place in the source.
+    ``where`` finds its place in the source, and ``named`` are the settings that name what it is of.
     """
 
     name: str
@@ -260,6 +262,7 @@ class Asked:
     where: Callable[[], Place | None] = lambda: None
     replay: Callable[[Result], str | None] = lambda _: None
     baseline: Path | None = None
+    named: Mapping[str, Any] = field(default_factory=dict)
 
 
 def _asked(
@@ -292,6 +295,7 @@ def _asked(
             where=partial(_place, one, path, None if _is_own(target) else number),
             replay=partial(_replay, target, {**overrides, **own}),
             baseline=specification.baseline_of(one, path),
+            named=_named(one, path),
         )
         for number, one in enumerate(specified)
     ]
@@ -305,6 +309,18 @@ def _replay(target: str | None, given: Mapping[str, Any], result: Result) -> str
     if target is None or not _is_own(target) or epsilon is None or not claimed:
         return None
     return replay_command(target, {**given, "epsilon": epsilon, "delta": result.claimed.delta})
+
+
+def _named(one: Specification, path: Path) -> dict[str, Any]:
+    """Return the settings that name what is audited, where files are named as from here."""
+    import dpaudit.auditing.specification as specification
+
+    if not isinstance(one, specification.MechanismAudit) or path.resolve().parent != Path.cwd():
+        return {}
+    given = {row.name: getattr(one.own, row.name) for row in ROWS}
+    files = {name: given.pop(name) for name in ("dataset", "neighbour")}
+    named = {name: file for name, file in files.items() if isinstance(file, str)}
+    return {"mechanism": one.mechanism, **given, **named}
 
 
 def _place(one: Specification, path: Path, number: int | None) -> Place | None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import dpaudit.cli.clock as clock
 import dpaudit.cli.streams as streams
+from dpaudit.cli.audited import verify_command
 from dpaudit.cli.console import budget_line, console, verdict_lines
 from dpaudit.cli.ending import Interrupted, attempted, complain, concluded
 from dpaudit.cli.formats import JSON, show_format, write_formats
@@ -45,6 +45,8 @@ class Batch:
         Where they belong in the source; empty if nobody asks.
     replays
         Of each, what returns the command that replays it; empty where there are none.
+    named
+        Of each, what is audited, by the names of settings; empty where nobody knows.
     executor, output
         Who computes, and where results go.
     baselines
@@ -57,6 +59,7 @@ class Batch:
     places: Sequence[Place | None] = ()
     baselines: Sequence[Baseline | None] = ()
     replays: Sequence[Callable[[Result], str | None]] = ()
+    named: Sequence[Mapping[str, Any]] = ()
     root: Path = field(default_factory=Path.cwd)
     began: float = field(default_factory=clock.began)
     ended: dict[int, Audited] = field(default_factory=dict)
@@ -222,6 +225,12 @@ class Batch:
         commands = (replay(one.result) for replay, one in both)
         return [one for one in commands if one is not None]
 
+    def _certificates(self) -> tuple[list[Certificate], list[Mapping[str, Any]]]:
+        """Return the certificates, and what each is about by its names."""
+        places = [n for n in sorted(self.ended) if self.ended[n].certificate is not None]
+        kept = [one for n in places if (one := self.ended[n].certificate) is not None]
+        return kept, [self.named[n] if self.named else {} for n in places]
+
     def _show(self) -> None:
         from dpaudit.report.acceptance import unmatched_line
 
@@ -244,32 +253,17 @@ class Batch:
             console().print("Write the full report with --out DIRECTORY.", style="dim")
             say(_holding(None), self.output)
         elif self.paths is not None:
-            kept = [one.certificate for one in self.ended.values()]
-            say(_places(self.paths, [one for one in kept if one is not None]), self.output)
+            say(_places(self.paths, *self._certificates()), self.output)
 
 
-def _places(paths: ReportPaths, kept: Sequence[Certificate]) -> list[str]:
+def _places(
+    paths: ReportPaths, kept: Sequence[Certificate], named: Sequence[Mapping[str, Any]]
+) -> list[str]:
     lines = [f"Report: {paths.html}"]
     if paths.certificate is not None:
-        given = _of_reader([one for one in kept if one.kind == "mechanism"])
-        files = [len(one.instance["sha256"]) for one in kept if one.kind == "outputs"]
-        given += " --outputs FILE" * max(files, default=0)
-        check = f"dpaudit verify {shlex.quote(str(paths.certificate))}{given}"
+        check = verify_command(paths.certificate, kept, named)
         lines.append(f"Certificate: {paths.certificate}; check it with {check}")
     return [*lines, *_holding(paths)]
-
-
-def _of_reader(own: Sequence[Certificate]) -> str:
-    """Return what a reader of certificates of own mechanisms has to name: files where they do."""
-    if not own:
-        return ""
-    given = " --mechanism module:object"
-    if any(not {"made", "data"} & one.instance["pair"].keys() for one in own):
-        given += " --dataset FILE --neighbour FILE"
-    relations = {one.relation for one in own}
-    if len(relations) == 1 and (relation := relations.pop()).startswith("metric:"):
-        given += f" --relation {shlex.quote(relation)}"
-    return given
 
 
 def _holding(paths: ReportPaths | None) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -107,8 +108,8 @@ def canary(
     with progress_bar("canary", shown=not quiet and wanted.shown is None) as progress:
         result = certified(table, asked, scores, rerun, progress)
     own = {"confidence": confidence, "design": design, "guesses": guesses}
-    options = " ".join(f"--{name} {value}" for name, value in own.items() if value is not None)
-    options = f"--scores {result.data} {options}"
+    named = ((f"--{name}", str(value)) for name, value in own.items() if value is not None)
+    options = ["--scores", scores, *(word for one in named for word in one)]
     output = Output(directory=out, formats=wanted, drawing=drawing, quiet=quiet)
     return end_with(result, output, began, options)
 
@@ -121,7 +122,7 @@ def _claim(epsilon: float | None, mu: float | None) -> float | Guarantee | None:
     return epsilon if mu is None else GaussianDP(mu)
 
 
-def end_with(result: Result, output: Output, began: float, options: str) -> int:
+def end_with(result: Result, output: Output, began: float, options: Sequence[str]) -> int:
     """Write the report, show it, and return the exit status.
 
     ``options`` are what whoever verifies its certificate has to choose as this audit did.
@@ -141,7 +142,7 @@ def end_with(result: Result, output: Output, began: float, options: str) -> int:
             paths = write_report(report, output.directory, kept, holds_records=are_shown())
             said.append(f"Report: {paths.html}")
             if paths.certificate is not None:
-                check = f"dpaudit verify {paths.certificate} {options}".rstrip()
+                check = shlex.join(["dpaudit", "verify", str(paths.certificate), *options])
                 said.append(f"Certificate: {paths.certificate}; check it with {check}")
     entries = entries_of(report, [(result.claim, result, None, None)], Path.cwd())
     with attempted(failures):

@@ -246,6 +246,7 @@ def _cells(result: Result) -> tuple[str, str, str, str]:
     if shown.proved_of is not None:
         proved += f"\n{shown.proved_of}"
     claimed = _stated(symbol, shown.claimed, shown.claimed_delta)
+    claimed = "nothing" if shown.claimed == NONE else claimed
     return label(result), claimed, proved, f"{shown.measured}\n{shown.surety}"
 
 

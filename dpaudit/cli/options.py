@@ -67,20 +67,6 @@ def _folder(text: str) -> str:
     return text
 
 
-AuditedProgram = Annotated[
-    str | None,
-    typer.Option(
-        "--command",
-        metavar="COMMAND",
-        help="The program that a certificate is about, as audit takes it; it runs.",
-    ),
-]
-ItsProtocol = Annotated[
-    str | None,
-    typer.Option("--protocol", help="With --command: once or lines, as audit took it."),
-]
-
-
 def folder_option(meaning: str) -> Any:
     """Return the option ``--out``, which takes the name of a folder."""
     expected = "the name of a folder, such as --out report"

@@ -40,6 +40,7 @@ def run_outputs(
         names=["drawn outputs"],
         places=places,
         baselines=[acceptances.of_audit(None)],
+        named=[{"outputs": described.targets}],
         executor=executor,
         output=output,
     )

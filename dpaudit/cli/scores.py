@@ -81,7 +81,7 @@ def scores(
             streams.tell(line)
     rerun = _command(files, asked.epsilon, fpr, ignore or [], asked)
     result = certify_scores(pair, asked, ", ".join(files), rerun)
-    checked = " ".join(f"--outputs {shlex.quote(one)}" for one in files)
+    checked = [word for one in files for word in ("--outputs", one)]
     output = Output(directory=out, formats=wanted, drawing=drawing, quiet=quiet)
     status = end_with(result, output, began, checked)
     if wanted.shown is None:

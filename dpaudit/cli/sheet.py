@@ -9,15 +9,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import dpaudit.cli.streams as streams
+from dpaudit.cli.audited import (
+    ROWS,
+    DataPath,
+    Mechanism,
+    Outputs,
+    importable_here,
+    reader_options,
+)
 from dpaudit.cli.ending import ShowRecords, Traceback
-from dpaudit.cli.options import AuditedProgram, ItsProtocol, folder_option
+from dpaudit.cli.options import folder_option
+from dpaudit.cli.setting_options import takes
 from dpaudit.text import one_line
 
 if TYPE_CHECKING:
-    from dpaudit.programs import Program
     from dpaudit.sheet import Sheet, Subject
+    from dpaudit.verification import Reader
 
 
+@takes(ROWS)
 def sheet(
     reports: Annotated[
         list[str],
@@ -30,37 +40,15 @@ def sheet(
         str | None,
         typer.Option("--valid-until", metavar="DAY", help="The last day on which it is valid."),
     ] = None,
-    mechanism: Annotated[
-        str | None,
-        typer.Option(
-            help="The module:object (or file.py:object) that was audited: its digest is compared, "
-            "and a certificate about it is drawn again; its code runs."
-        ),
-    ] = None,
-    command: AuditedProgram = None,
-    protocol: ItsProtocol = None,
-    dataset: Annotated[
-        str | None,
-        typer.Option(help="With --mechanism or --command: its records, .csv, .json or .npy."),
-    ] = None,
-    neighbour: Annotated[
-        str | None, typer.Option(help="With --mechanism: the neighbour's records.")
-    ] = None,
-    relation: Annotated[
-        str | None, typer.Option(help="With --mechanism: what makes the two neighbours.")
-    ] = None,
-    outputs: Annotated[
-        list[str] | None,
-        typer.Option(help="For reports on files of outputs: each file, to be counted again."),
-    ] = None,
-    data_path: Annotated[
-        str | None, typer.Option(help="Where a dataset's files are (default: $DPAUDIT_DATA).")
-    ] = None,
+    mechanism: Mechanism = None,
+    outputs: Outputs = None,
+    data_path: DataPath = None,
     out: Annotated[
         str | None, folder_option("Write sheet.html and sheet.md into this directory.")
     ] = None,
     traceback: Traceback = False,
     show_records: ShowRecords = False,
+    **named: Any,
 ) -> int:
     """Make one page for whoever signs: what is shown, what is claimed, what nobody looked at.
 
@@ -70,24 +58,15 @@ def sheet(
     Exit status: 0 if the sheet was written, whatever it says.
     """
     from dpaudit.auditing.baseline import day_of, today_of
-    from dpaudit.cli.verify import importable_here, mechanism_given, records_given
     from dpaudit.sheet import Signer, make_sheet
     from dpaudit.verification import Reader
 
     until = None if valid_until is None else day_of("--valid-until", valid_until)
-    named = mechanism_given(mechanism, command, protocol, (dataset, neighbour))
-    given: dict[str, Any] = {
-        "mechanism": named,
-        "relation": relation,
-        "data_path": data_path,
-        "outputs": outputs or None,
-        **records_given({"dataset": dataset, "neighbour": neighbour}, mechanism or command),
-    }
-    reader = Reader(**{name: value for name, value in given.items() if value is not None})
+    reader = Reader(**reader_options(mechanism, outputs, data_path, named))
     with importable_here(mechanism):
         subjects = _subjects(reports, reader)
     signer = Signer(by=None if by is None else one_line(by), on=today_of(), until=until)
-    _write(make_sheet(subjects, signer, _digest(named)), out)
+    _write(make_sheet(subjects, signer, _digest(reader)), out)
     return 0
 
 
@@ -103,14 +82,16 @@ def _subjects(reports: list[str], reader: Any) -> list[Subject]:
     return [one for results in found.values() for one in results]
 
 
-def _digest(named: str | Program | None) -> str | None:
+def _digest(reader: Reader) -> str | None:
     """Return the digest of what was named; an empty one where no file of the code is found."""
     from dpaudit.sheet.subjects import sha256_of
 
+    named = reader.mechanism
     if named is None:
         return None
     if not isinstance(named, str):
-        return named.settled(None).digest
+        asked, _, _ = named.settled(None).read_as(reader.read, reader.fresh)
+        return str(asked.digest)
     folders = (Path.cwd(), *map(Path, sys.path))
     return next((found for one in folders if (found := sha256_of(named, one))), "")
 

@@ -83,7 +83,7 @@ def table(
     result = certify_table(rows, asked, file or "given by the caller")
     result = result.model_copy(update={"rerun": _command(rows, asked.epsilon, delta, confidence)})
     output = Output(directory=out, formats=wanted, drawing=drawing, quiet=quiet)
-    return end_with(result, output, began, "")
+    return end_with(result, output, began, ())
 
 
 def _given(

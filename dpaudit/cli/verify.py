@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import dpaudit.cli.streams as streams
-from dpaudit.cli.ending import FINE, REFUTED, ShowRecords, Traceback, attempted, concluded
-from dpaudit.cli.options import (
-    AuditedProgram,
-    ItsProtocol,
-    Json,
-    integer_option,
-    integers_of,
-    number_option,
-    reference_of,
+from dpaudit.cli.audited import (
+    ROWS,
+    DataPath,
+    Mechanism,
+    Outputs,
+    importable_here,
+    reader_options,
 )
+from dpaudit.cli.ending import FINE, REFUTED, ShowRecords, Traceback, attempted, concluded
+from dpaudit.cli.options import Json, integer_option, integers_of, number_option
 from dpaudit.cli.progress import progress_bar
-from dpaudit.errors import InvalidArgument
+from dpaudit.cli.setting_options import takes
 from dpaudit.text import one_line
 
 if TYPE_CHECKING:
@@ -30,6 +27,7 @@ if TYPE_CHECKING:
     from dpaudit.verification import Document, Reader, Verdict
 
 
+@takes(ROWS)
 def verify(
     files: Annotated[list[str], typer.Argument(help="Certificates, as JSON files.")],
     confidence: Annotated[
@@ -41,56 +39,15 @@ def verify(
     seed: Annotated[
         int | None, integer_option("--seed", "The seed of the fresh draws (the system's entropy).")
     ] = None,
-    data_path: Annotated[
-        str | None,
-        typer.Option(help="Where a dataset's files are (default: $DPAUDIT_DATA)."),
-    ] = None,
     reproduce: Annotated[
         bool, typer.Option("--reproduce", help="Check, too, that its own seed gives its counts.")
     ] = False,
-    mechanism: Annotated[
-        str | None,
-        typer.Option(
-            help="The module:object (or file.py:object) that a certificate is about; its code runs."
-        ),
-    ] = None,
-    command: AuditedProgram = None,
-    protocol: ItsProtocol = None,
-    dataset: Annotated[
-        str | None,
-        typer.Option(help="With --mechanism or --command: its records, .csv, .json or .npy."),
-    ] = None,
-    neighbour: Annotated[
-        str | None, typer.Option(help="With --mechanism: the neighbour's records.")
-    ] = None,
-    form: Annotated[
-        str | None, typer.Option(help="With --mechanism: how it is called, as audit takes it.")
-    ] = None,
-    read: Annotated[
-        list[str] | None, typer.Option(help="With --mechanism: an attribute to look at.")
-    ] = None,
-    observe: Annotated[
-        list[str] | None,
-        typer.Option(help="With --mechanism: what counts beside the output, as audit takes it."),
-    ] = None,
-    ignore: Annotated[
-        list[str] | None, typer.Option(help="With --mechanism: a part that is left out.")
-    ] = None,
-    fresh: Annotated[
-        str | None,
-        typer.Option(metavar="WHAT", help="With --mechanism: what is made anew for every output."),
-    ] = None,
-    relation: Annotated[
-        str | None,
-        typer.Option(help="With --mechanism: what makes the two neighbours, as audit takes it."),
-    ] = None,
+    mechanism: Mechanism = None,
+    outputs: Outputs = None,
+    data_path: DataPath = None,
     scores: Annotated[
         str | None,
         typer.Option(help="For certificates about canaries: their scores, to be counted again."),
-    ] = None,
-    outputs: Annotated[
-        list[str] | None,
-        typer.Option(help="For certificates about drawn outputs: each file, to be counted again."),
     ] = None,
     guesses: Annotated[
         str | None,
@@ -105,6 +62,7 @@ def verify(
     as_json: Json = False,
     traceback: Traceback = False,
     show_records: ShowRecords = False,
+    **named: Any,
 ) -> int:
     """Check certificates again: numbers with proved error bounds, counts on fresh draws.
 
@@ -115,67 +73,14 @@ def verify(
     given: dict[str, Any] = {
         "confidence": confidence,
         "seed": seed,
-        "data_path": data_path,
-        "mechanism": mechanism_given(mechanism, command, protocol, (dataset, neighbour)),
-        "form": form,
-        "read": read or None,
-        "observe": observe or None,
-        "ignore": ignore or None,
-        "fresh": fresh,
-        "relation": relation,
         "scores": scores,
-        "outputs": outputs or None,
         "guesses": None if guesses is None else integers_of("--guesses", guesses),
         "design": design,
-        **records_given({"dataset": dataset, "neighbour": neighbour}, mechanism or command),
+        **reader_options(mechanism, outputs, data_path, named),
     }
     reader = Reader(**{name: value for name, value in given.items() if value is not None})
     with importable_here(mechanism):
         return run(files, reader, reproduce=reproduce, workers=workers, as_json=as_json)
-
-
-def mechanism_given(
-    mechanism: str | None,
-    command: str | None,
-    protocol: str | None,
-    files: Iterable[str | None],
-) -> Any:
-    """Return the mechanism that is named, or the program of a command line with its files."""
-    if command is None:
-        if protocol is not None:
-            raise InvalidArgument("--protocol", protocol, "nothing without --command")
-        return None if mechanism is None else reference_of(mechanism)
-    if mechanism is not None:
-        raise InvalidArgument("--command", command, "nothing beside --mechanism")
-    from dpaudit.auditing.specification import records_from
-    from dpaudit.programs import Program
-
-    found = Program(command, protocol=protocol, folder=Path.cwd())
-    for file in map(Path, filter(None, files)):
-        found = found.with_file(records_from(file), file)
-    return found
-
-
-def records_given(files: dict[str, str | None], mechanism: str | None) -> dict[str, Any]:
-    """Return the records of the files that are named."""
-    given = {name: file for name, file in files.items() if file is not None}
-    if given and mechanism is None:
-        name = next(iter(given))
-        raise InvalidArgument(f"--{name}", given[name], "nothing without --mechanism or --command")
-    if not given:
-        return {}
-    from dpaudit.auditing.specification import records_from
-
-    return {name: records_from(Path(file)) for name, file in given.items()}
-
-
-def importable_here(mechanism: str | None) -> AbstractContextManager[None]:
-    """Let a mechanism's module lie in the folder where the command is run."""
-    if mechanism is None:
-        return nullcontext()
-    from dpaudit.execution import importable
-
-    return importable(Path.cwd())
 
 
 def run(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dpaudit.report.schema import Claimed, Measured, ModelBased, Proved, Result, Taken
 
 NONE = "—"
+NO_CLAIM = "no claim"
 NO_UPPER, INFINITE = "no certified upper end", "∞"
 AS_DECLARED = "for the release as declared"
 _UNITS = {"privacy": "ε", "sensitivity": "L2 sensitivity"}
@@ -214,9 +215,15 @@ def label_of(claim: str, variant: str | None) -> str:
     return name if variant is None else f"{name} ({one_line(variant)})"
 
 
+def verdict_words(result: Result) -> str:
+    """Return the verdict; where nothing is claimed, that there is none to give."""
+    nothing = value_of(result.claimed, result.kind) is None
+    return NO_CLAIM if nothing and result.verdict == "not refuted" else result.verdict
+
+
 def shown_verdict(result: Result) -> str:
     """Return the verdict, and on a second line that its refutation is accepted, if it is."""
-    return f"{result.verdict}\n(accepted)" if result.is_accepted else result.verdict
+    return f"{result.verdict}\n(accepted)" if result.is_accepted else verdict_words(result)
 
 
 def duration(seconds: float) -> str:

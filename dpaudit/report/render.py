@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from dpaudit.faults.catalogue import all_faults
 from dpaudit.report.acceptance import describe, unmatched_line
 from dpaudit.report.formatting import (
+    NO_CLAIM,
     NONE,
     count,
     divisor,
@@ -25,6 +26,7 @@ from dpaudit.report.formatting import (
     percent,
     searched,
     setting,
+    verdict_words,
     why_unproved,
 )
 from dpaudit.report.groups import MARKS
@@ -133,6 +135,8 @@ def _refutations(results: Sequence[Result]) -> str:
     refuted = sum(result.verdict == "refuted" for result in results)
     if any(result.variant is not None for result in results):
         return f"{refuted or 'None'} of {total} audits refuted what they looked at"
+    if all(verdict_words(result) == NO_CLAIM for result in results):
+        return "Nothing is claimed, so that there is no verdict: what was measured stands alone"
     if total == 1:
         ends = {"refuted": "refuted", "proved": "proved"}
         return f"The claim audited was {ends.get(results[0].verdict, 'not refuted')}"
@@ -185,6 +189,7 @@ def templates(*, html: bool) -> Environment:
     )
     filters: dict[str, Callable[..., object]] = {
         "label": label,
+        "verdict": verdict_words,
         "duration": duration,
         "number": number,
         "at_least": partial(number, rounding=ROUND_FLOOR),

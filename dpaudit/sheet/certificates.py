@@ -130,7 +130,7 @@ def check_stated(stated: Stated, found: Document | Checked, reader: Reader) -> C
 def check_document(document: Document, reader: Reader) -> Checked:
     """Return what becomes of one certificate."""
     if document.kind in _OF_CODE and reader.mechanism is None:
-        return Checked("not checked", "nobody named the code (--mechanism)")
+        return Checked("not checked", "nobody named the code (--mechanism, --command or --url)")
     try:
         verdict = verify(document, _with_files_of(document, reader))
     except DpauditError as error:

@@ -311,8 +311,8 @@ def _name_of(mechanism: object) -> str:
     """Return what the reader calls a mechanism."""
     if isinstance(mechanism, str):
         return mechanism
-    if isinstance(command := getattr(mechanism, "command", None), str):  # of a program
-        return command
+    if isinstance(named := getattr(mechanism, "name", None), str):  # of a program or a service
+        return named
     return str(getattr(mechanism, "__name__", type(mechanism).__name__))
 
 

@@ -49,7 +49,7 @@ def drawn_by_reader(document: Document, reader: Reader, *, reproduce: bool) -> D
     """
     if reader.mechanism is None:
         stated = _part(document, "mechanism").get("reference")
-        expected = "the mechanism that it is about: --mechanism module:object"
+        expected = "what it is about: --mechanism module:object, --command or --url"
         raise document.refused("instance.mechanism", Shown(stated), expected)
     settings, pair = _settings(document, reader), _pair(document, reader)
     placed, code = _placed(document, reader)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +11,8 @@ from types import SimpleNamespace
 import pytest
 
 import dpaudit.cli.batch as batch
-from dpaudit.cli.batch import Batch, _of_reader, _places
+from dpaudit.cli.audited import verify_command
+from dpaudit.cli.batch import Batch, _places
 from dpaudit.cli.ending import Interrupted
 from dpaudit.cli.formats import JSON, Formats
 from dpaudit.cli.output import Output
@@ -214,39 +216,72 @@ def certificate(**given):
     return SimpleNamespace(**(vars(CERTIFICATE) | given))
 
 
+OWN = " --mechanism module:object"
+FILES = " --dataset FILE --neighbour FILE"
+MADE = {"instance": {"pair": {"made": 1}}}
+
+
 @pytest.mark.parametrize(
     ("own", "said"),
     [
         ([], ""),
-        ([{}], " --mechanism module:object --dataset FILE --neighbour FILE"),
-        ([{"instance": {"pair": {"made": 1}}}], " --mechanism module:object"),
-        ([{"instance": {"pair": {"data": 1}}}], " --mechanism module:object"),
-        (
-            [{"instance": {"pair": {"data": 1}}}, {}],
-            " --mechanism module:object --dataset FILE --neighbour FILE",
-        ),
-        (
-            [{"instance": {"pair": {"made": 1}}, "relation": "metric: euclidean"}],
-            " --mechanism module:object --relation 'metric: euclidean'",
-        ),
+        ([{}], f"{OWN}{FILES}"),
+        ([MADE], OWN),
+        ([{"instance": {"pair": {"data": 1}}}], OWN),
+        ([{"instance": {"pair": {"data": 1}}}, {}], f"{OWN}{FILES}"),
+        ([{**MADE, "relation": "metric: euclidean"}], f"{OWN} --relation 'metric: euclidean'"),
         (
             [
-                {"instance": {"pair": {"made": 1}}, "relation": "metric: euclidean"},
-                {"instance": {"pair": {"made": 1}}, "relation": "metric: hamming"},
+                {**MADE, "relation": "metric: euclidean"},
+                {**MADE, "relation": "metric: hamming"},
             ],
-            " --mechanism module:object",
+            OWN,
         ),
     ],
 )
 def test_a_reader_names_files_where_no_pair_is_made_and_a_distance_that_all_have(own, said):
-    assert _of_reader([certificate(**one) for one in own]) == said
+    found = verify_command(Path("c.json"), [certificate(**one) for one in own], [{}] * len(own))
+    assert found == f"dpaudit verify c.json{said}"
+
+
+SERVICE = {"url": "http://h/c?of={dataset}", "dataset": "a", "neighbour": "b"}
+PROGRAM = {"program": "./noiser {data} 'a b'", "dataset": "my a.csv", "neighbour": "b.csv"}
+
+
+@pytest.mark.parametrize(
+    ("named", "words"),
+    [
+        ([PROGRAM], ["--command", "./noiser {data} 'a b'", "--dataset", "my a.csv", "--neighbour"]),
+        ([{"mechanism": "m:f", "read": ["mean"]}], ["--mechanism", "m:f", "--dataset", "FILE"]),
+        ([{"mechanism": "m:f"}, {"mechanism": "m:g"}], ["--mechanism", "module:object"]),
+        (
+            [{"url": "http://h/c?of={dataset}", "dataset": "a", "neighbour": "b"}],
+            ["--url", "http://h/c?of={dataset}", "--dataset", "a", "--neighbour", "b"],
+        ),
+    ],
+)
+def test_what_was_audited_is_named_with_quotes_where_a_shell_needs_them(named, words):
+    command = verify_command(Path("c 1.json"), [certificate() for _ in named], named)
+    found = shlex.split(command)
+    assert found[:3] == ["dpaudit", "verify", "c 1.json"]
+    assert found[3 : 3 + len(words)] == words
+    assert ("FILE" in found) == (len(named) > 1 or "mechanism" in named[0])
+    assert found.count("--read") == ("read" in named[0])
 
 
 def test_only_certificates_of_own_mechanisms_need_a_mechanism():
     paths = SimpleNamespace(html="a.html", certificate="c.json", all=())
-    report, line, *_ = _places(paths, [certificate(), certificate(kind="algebra")])
+    report, line, *_ = _places(paths, [certificate(), certificate(kind="algebra")], [{}, {}])
     assert report == "Report: a.html"
     assert line.startswith("Certificate: c.json; check it with dpaudit verify c.json --mechanism")
-    _, line, *_ = _places(paths, [certificate(kind="algebra")])
+    _, line, *_ = _places(paths, [certificate(kind="algebra")], [{}])
     assert line == "Certificate: c.json; check it with dpaudit verify c.json"
-    assert len(_places(SimpleNamespace(html="a", certificate=None, all=()), [])) == 1
+    assert len(_places(SimpleNamespace(html="a", certificate=None, all=()), [], [])) == 1
+
+
+@pytest.mark.parametrize(("named", "said"), [({"outputs": ["a b.csv", "c.csv"]}, 2), ({}, 1)])
+def test_files_of_outputs_are_named_as_they_were_given(named, said):
+    drawn = certificate(kind="outputs", instance={"sha256": ["1" * 64]})
+    found = shlex.split(verify_command(Path("c.json"), [drawn], [named]))
+    assert found[3:] == [w for one in named.get("outputs", ["FILE"]) for w in ("--outputs", one)]
+    assert found.count("--outputs") == said

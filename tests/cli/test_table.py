@@ -116,3 +116,19 @@ def test_a_malformed_file_is_named_with_its_line(dpaudit, tmp_path, text, said):
     ran = dpaudit("table", str(tmp_path / "t.csv"))
     assert ran.status == 2
     assert said in ran.err
+
+
+def test_where_nothing_is_claimed_there_is_no_verdict_on_it(dpaudit, tmp_path):
+    counts = ("table", "--hits", "471", "--of", "500", "--false-hits", "23", "--of", "500")
+    shown = dpaudit(*counts, "--out", str(tmp_path / "report"))
+    assert shown.status == 0
+    pages = [(tmp_path / "report" / f"report.{kind}").read_text() for kind in ("html", "md")]
+    for text in (shown.out, *pages):
+        assert "no claim" in text
+        assert "ε = —" not in text
+    head, _, _ = pages[1].partition("## 1.")
+    assert "nothing is claimed" in head.lower()
+    assert "**not refuted**" not in pages[1]
+    claimed = dpaudit(*counts, "--epsilon", "9")
+    assert "not refuted" in claimed.out
+    assert "no claim" not in claimed.out

@@ -257,7 +257,7 @@ def test_sums_of_unnamed_groups_are_refused_by_the_line_with_what_to_write(name:
     def release(df: Any, rng: Any) -> Any:
         return SUMS[name](df.groupby("kind")["v"].sum(), rng)
 
-    with pytest.raises(NotProved, match="test_followed_functions.py") as raised:
+    with pytest.raises(NotProved, match=r"test_followed_functions\.py") as raised:
         read_trace(release, TABLE, "add-remove-record", runs=16)
     assert ".reindex(categories, fill_value=0)" in str(raised.value)
 

@@ -1,0 +1,186 @@
+"""What was audited, as whoever checks it again names it: options of ``verify`` and ``sheet``."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dpaudit.cli.setting_options import values_of
+from dpaudit.errors import InvalidArgument
+from dpaudit.extension.setting_table import Group, OwnSettings, row_of
+
+if TYPE_CHECKING:
+    from dpaudit.laws.outside import Outside
+    from dpaudit.refutation import Certificate
+
+_OF_CODE = ("program", "protocol", "url")
+_REQUESTS = ("method", "header", "body", "rate", "patience", "version_header")
+_PAIR = ("dataset", "neighbour", "relation")
+_READING = ("form", "read", "observe", "ignore", "fresh")
+_MEANINGS = {
+    "program": "In place of --mechanism the program that was audited, as audit takes it; it runs",
+    "url": "In place of --mechanism the service that was audited, as audit takes it; it is asked",
+    "dataset": "Its records, .csv, .json or .npy; of a service that holds the data, their name",
+    "neighbour": "The neighbour's records, or their name",
+}
+ROWS = tuple(
+    replace(row, meaning=_MEANINGS.get(row.name, row.meaning), left="")
+    for row in map(row_of, (*_OF_CODE, *_REQUESTS, *_PAIR, *_READING))
+)
+
+Mechanism = Annotated[
+    str | None,
+    typer.Option(
+        help="The module:object (or file.py:object) that was audited; its code runs.",
+        rich_help_panel=Group.MECHANISM.value,
+    ),
+]
+Outputs = Annotated[
+    list[str] | None,
+    typer.Option(help="Of drawn outputs that were audited: each file, to be counted again."),
+]
+DataPath = Annotated[
+    str | None, typer.Option(help="Where a dataset's files are (default: $DPAUDIT_DATA).")
+]
+
+
+def reader_options(
+    mechanism: str | None,
+    outputs: Sequence[str] | None,
+    data_path: str | None,
+    given: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return what a reader of certificates chooses, by its names for that.
+
+    Raises
+    ------
+    InvalidArgument
+        Two things are named at once, or an option is of something that is not named.
+    """
+    from dpaudit.cli.options import reference_of
+
+    values = values_of(ROWS, dict(given))
+    outside = _outside(OwnSettings(**values), mechanism)
+    named = outside if outside is not None or mechanism is None else reference_of(mechanism)
+    found = {
+        "mechanism": named,
+        "outputs": outputs or None,
+        "data_path": data_path,
+        **{name: values[name] for name in ("relation", *_READING) if name in values},
+        **_records(values, named),
+    }
+    return {name: one for name, one in found.items() if one is not None}
+
+
+def _outside(own: OwnSettings, mechanism: str | None) -> Outside | None:
+    """Return the program or the service that options name; None where they name none."""
+    from dpaudit.auditing.service_settings import refuse_without_url, service_of
+
+    named = {"--mechanism": mechanism, "--command": own.program, "--url": own.url}
+    both = [flag for flag, one in named.items() if one is not None]
+    if len(both) > 1:
+        raise InvalidArgument(both[1], named[both[1]], f"nothing beside {both[0]}")
+    if own.protocol is not None and own.program is None:
+        raise InvalidArgument("--protocol", own.protocol, "nothing without --command")
+    if own.url is not None:
+        return service_of(own)
+    refuse_without_url(own)
+    return None if own.program is None else _program(own)
+
+
+def _program(own: OwnSettings) -> Outside:
+    from dpaudit.auditing.specification import records_from
+    from dpaudit.programs import Program
+
+    found: Outside = Program(own.program or "", protocol=own.protocol, folder=Path.cwd())
+    for file in map(Path, filter(None, (own.dataset, own.neighbour))):
+        found = found.with_file(records_from(file), file)
+    return found
+
+
+def _records(values: Mapping[str, Any], named: Any) -> dict[str, Any]:
+    """Return the records of the files that are named, or the names of a service's datasets."""
+    from dpaudit.auditing.specification import records_from
+
+    given = {name: values[name] for name in ("dataset", "neighbour") if name in values}
+    if given and named is None:
+        name = next(iter(given))
+        expected = "nothing without --mechanism, --command or --url"
+        raise InvalidArgument(f"--{name}", given[name], expected)
+    if getattr(named, "names_datasets", False):
+        return given
+    return {name: records_from(Path(file)) for name, file in given.items()}
+
+
+def importable_here(mechanism: str | None) -> AbstractContextManager[None]:
+    """Let a mechanism's module lie in the folder where the command is run."""
+    if mechanism is None:
+        return nullcontext()
+    from dpaudit.execution import importable
+
+    return importable(Path.cwd())
+
+
+# The command that checks a certificate
+
+
+def verify_command(
+    path: Path, certificates: Sequence[Certificate], named: Sequence[Mapping[str, Any]]
+) -> str:
+    """Return the command that checks certificates again, with what was audited by its names.
+
+    Parameters
+    ----------
+    path
+        Of their file.
+    certificates
+        Those of functions, programs and services, and of files of outputs, need more than the file.
+    named
+        Of each its settings by their names, as far as they are known; else there are placeholders.
+    """
+    both = list(zip(certificates, named, strict=True))
+    own = [one for one in both if one[0].kind == "mechanism"]
+    files = [one for one in both if one[0].kind == "outputs"]
+    words = ["dpaudit", "verify", str(path), *_of_mechanisms(own), *_of_files(files)]
+    return shlex.join(words)
+
+
+_Named = tuple["Certificate", Mapping[str, Any]]
+
+
+def _of_mechanisms(own: Sequence[_Named]) -> list[str]:
+    """Return the options that name what certificates are about, and the datasets if they must."""
+    from dpaudit.auditing.plan import option_words
+
+    if not own:
+        return []
+    first = own[0][1]
+    given = first if all(one == first for _, one in own) else {}
+    held = all({"made", "data"} & one.instance["pair"].keys() for one, _ in own)
+    outside = any(given.get(name) is not None for name in ("program", "url"))
+    words = [] if outside else ["--mechanism", given.get("mechanism") or "module:object"]
+    known = {"dataset": "FILE", "neighbour": "FILE", **_distance([one for one, _ in own]), **given}
+    left_out = ("dataset", "neighbour") if held else ()
+    rows = (row for row in ROWS if row.name not in left_out)
+    return [*words, *(word for row in rows for word in option_words(row, known.get(row.name)))]
+
+
+def _distance(own: Sequence[Certificate]) -> dict[str, str]:
+    """Return the relation of certificates, if it is one distance that all of them have."""
+    relations = {one.relation for one in own}
+    named = len(relations) == 1 and own[0].relation.startswith("metric:")
+    return {"relation": own[0].relation} if named else {}
+
+
+def _of_files(own: Sequence[_Named]) -> list[str]:
+    """Return the options that name files of outputs."""
+    counts = [len(one.instance["sha256"]) for one, _ in own]
+    known = own[0][1].get("outputs") if len(own) == 1 else None
+    files = known or ["FILE"] * max(counts, default=0)
+    return [word for file in files for word in ("--outputs", file)]
