@@ -220,12 +220,13 @@ class Process:
 def what_failed(errors: str) -> str:
     r"""Return a few lines of standard error: from the last one that names an error, or the last.
 
-    Python names an error in its last line, Node.js before the calls that led to it.
+    Where there is room, the lines before it too. Python names an error in its last line, Node.js
+    before the calls that led to it.
 
     Examples
     --------
     >>> what_failed("a.js:3\n\nTypeError: rows.summe is no function\n    at main\n\nNode.js v20")
-    'TypeError: rows.summe is no function / at main / Node.js v20'
+    'a.js:3 / TypeError: rows.summe is no function / at main / Node.js v20'
     >>> what_failed("  File 'a.py', line 1\nKeyError: 'age'")
     "File 'a.py', line 1 / KeyError: 'age'"
     """

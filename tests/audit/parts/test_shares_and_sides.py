@@ -47,7 +47,8 @@ def parts_of(monkeypatch):
 
     def chosen(on_p, on_q, delta, sure):
         asked["choosing"] = on_p[0], on_q[0]
-        return Promising(0, Event(True, 0.5, 0.0), 0.0, (on_p[0], on_q[0]))
+        event, scores = Event(True, 0.5, 0.0), (on_p[0], on_q[0])
+        return Promising(0, event, 0.0, scores, promised=(0.0,) * len(on_p))
 
     monkeypatch.setattr(drawn_outputs, "promising", chosen)
     monkeypatch.setattr(Promising, "rounded", lambda self, scores: scores)
@@ -351,5 +352,7 @@ def test_no_single_entry_of_wide_outputs_is_looked_at(monkeypatch, shape, looked
     asked = []
     for name in ("some_stand_out", "are_far_apart"):
         monkeypatch.setattr(distinguishing, name, lambda *_: asked.append(1))
-    assert distinguishing.with_further(["one"], None, np.zeros(shape), np.zeros(shape)) == ["one"]
+    found = distinguishing.with_further(["one"], None, np.zeros(shape), np.zeros(shape))
+    names = [getattr(one, "name", one) for one in found]
+    assert names == ["one", "one part", "portfolio", *(["histogram"] if looked else [])]
     assert bool(asked) is bool(looked)
